@@ -13,7 +13,9 @@
 #include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/ask_result.hpp>
 #include <troupe/actor/blocking.hpp>
+#include <troupe/actor/blocking_pool.hpp>
 #include <troupe/actor/budget.hpp>
+#include <troupe/actor/callback.hpp>
 #include <troupe/actor/dispatcher.hpp>
 #include <troupe/actor/end_of.hpp>
 #include <troupe/actor/events.hpp>
@@ -54,6 +56,7 @@
 #include <troupe/message/address.hpp>
 #include <troupe/message/handler.hpp>
 #include <troupe/message/limits.hpp>
+#include <troupe/message/message_or_request.hpp>
 #include <troupe/message/owned_bytes.hpp>
 #include <troupe/message/priority.hpp>
 #include <troupe/message/type_name.hpp>

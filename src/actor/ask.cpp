@@ -173,9 +173,17 @@ void control_block::look_at_the_time() {
 
 // ── Requests ──────────────────────────────────────────────────────────────────────────────────
 
+// A wait that the search for cycles may follow is a wait for the worker that a router chooses. This
+// is decided once: the request is then sent to the worker itself.
+static control_block& asked_behind(control_block& to, const request& question) noexcept {
+  control_block* const chosen = to.routed(question);
+  return chosen != nullptr ? *chosen : to;
+}
+
 ask_future_base::ask_future_base(control_block& to, request& question, duration timeout)
     : to_(to.where()) {
   const turn_context& here = this_turn();
+  control_block* asked = &to;
   try {
     if (here.coroutine != nullptr && here.constructors == 0) {
       me_ = here.running;
@@ -183,20 +191,44 @@ ask_future_base::ask_future_base(control_block& to, request& question, duration 
       at_ = table != nullptr && table->hurries_with(timeout) ? table->add_to_begin(*this, timeout)
                                                              : begin_waiting(*me_, *this, timeout);
       question.from = answers_to(*me_, at_);
-      if (here.coroutine->followed) [[unlikely]]
+      if (here.coroutine->followed) [[unlikely]] {
         number_ = question.from.number = request_cycles::next_number();
+        asked = &asked_behind(to, question);
+        to_ = asked->where();
+      }
     } else {
       if (timeout != no_timeout) deadline_ = later(clock::now(), timeout);
       slot_ = &answer_slot::make(to.home());
       question.from.slot = slot_;
       question.from.place = asker::in_a_slot;
+      asked = &asked_behind(to, question);
+      to_ = asked->where();
     }
   } catch (...) {
     question.how->discard(question);  // the request has not been made
     throw;
   }
   const no_answer_scope as(ask_error::refused);
-  to.send(question);
+  asked->send(question);
+}
+
+ask_future_base::ask_future_base(runtime& home, request& pending, duration timeout) {
+  const turn_context& here = this_turn();
+  try {
+    if (here.coroutine != nullptr && here.constructors == 0) {
+      me_ = here.running;
+      at_ = begin_waiting(*me_, *this, timeout);
+      pending.from = answers_to(*me_, at_);
+    } else {
+      if (timeout != no_timeout) deadline_ = later(clock::now(), timeout);
+      slot_ = &answer_slot::make(home);
+      pending.from.slot = slot_;
+      pending.from.place = asker::in_a_slot;
+    }
+  } catch (...) {
+    pending.how->discard(pending);  // it has no requester
+    throw;
+  }
 }
 
 ask_future_base::ask_future_base(ask_future_base&& other) noexcept
@@ -278,7 +310,7 @@ void ask_future_base::shorten(time_point deadline) {
 // The request is awaited by something that keeps its actor from handling messages, or by a handler
 // that replies to a request with a number.
 void ask_future_base::others_may_see_it(const handler_frame& who) {
-  if (in_cycle_search_) return;
+  if (in_cycle_search_ || to_ == address{}) return;  // no actor replies
   request_cycles& all = me_->home().request_cycles();
   if (number_ == 0) number_ = request_cycles::next_number();  // it was made elsewhere
   because_ = cause_of(&who);
@@ -337,7 +369,8 @@ void ask_future_base::wait_as_thread(time_point end) {
   } else {
     sleep_until_answer(end);
   }
-  if (answer == nullptr) circle_ = home.request_cycles().find({number_, {}, to_, 0, false});
+  if (answer == nullptr && to_ != address{})
+    circle_ = home.request_cycles().find({number_, {}, to_, 0, false});
 }
 
 // Throws if the asked actor cannot be scheduled while `me` waits. From here on `me` counts as
@@ -388,6 +421,7 @@ void ask_future_base::wait_in_turn(control_block& me, time_point end) {
                    "without a time-out could wait forever: pass a time-out to ask(), or use "
                    "co_await or then()");
   }
+  if (to_ == address{}) return sleep_until_answer(end);  // no actor replies
   request_cycles& all = me.home().request_cycles();
   if (number_ == 0) number_ = request_cycles::next_number();
   const request_cycles::question mine{number_, me.where(), to_, 0, true};
@@ -414,7 +448,7 @@ request* ask_future_base::take(ask_error& error, std::unique_ptr<std::string>& c
   } else if (now == state::late) {
     error = ask_error::timeout;
     cycle = std::move(circle_);
-    if (cycle == nullptr && me_ != nullptr) {
+    if (cycle == nullptr && me_ != nullptr && to_ != address{}) {
       const handler_frame* const by = this_turn().coroutine;
       cycle = me_->home().request_cycles().find(
           {number_, me_->where(), to_, cause_of(by), by != nullptr && by->takes_nothing});

@@ -79,6 +79,32 @@ TEST(forked_child, destroys_objects_of_the_parent_without_waiting) {
             "ended");
 }
 
+TEST(forked_child, gets_an_error_from_a_blocking_pool_of_the_parent_and_destroys_it) {
+  troupe::system system;
+  std::optional<blocking_pool> pool(std::in_place, system, blocking_pool_options{.threads = 1});
+  event begun;
+  event opens;
+  std::optional<blocking_call<void>> call(pool->run(no_timeout, [&] {
+    begun.set();
+    (void)opens.wait();
+  }));
+  ASSERT_TRUE(begun.wait());
+  const std::function<void()> calls[] = {
+      [&] { (void)pool->run(patience, [] {}); }, [&] { (void)pool->statistics(); },
+      [&] { const blocking_pool another(system, {.name = "another"}); }};
+  for (const auto& each : calls) {
+    EXPECT_THAT(in_child([&] { return error_of(each); }), HasSubstr(forked_error));
+  }
+  EXPECT_EQ(in_child([&] {
+              call.reset();
+              pool.reset();
+              return std::string("ended");
+            }),
+            "ended");
+  opens.set();
+  EXPECT_TRUE(call->get().has_value()) << "the parent goes on";
+}
+
 TEST(forked_child, gets_an_error_where_it_would_arm_a_timer_or_stop_an_actor) {
   journal log;
   troupe::system system;

@@ -10,6 +10,7 @@
 
 #include <troupe/detail/actor/incarnations.hpp>
 
+#include "blocking_pools.hpp"
 #include "runtime.hpp"
 
 namespace troupe {
@@ -71,7 +72,9 @@ bool system::join_all_until(time_point deadline) { return runtime_->join_all(dea
 
 statistics system::statistics() const {
   runtime_->check_threads("statistics are not available");
-  return runtime_->statistics();
+  troupe::statistics all = runtime_->statistics();
+  all.blocking_pools = detail::statistics_of_blocking_pools(*runtime_->owner());
+  return all;
 }
 
 std::vector<system::overloaded_actor> system::overloaded_actors() const {

@@ -6,7 +6,9 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <sstream>
 #include <utility>
@@ -27,6 +29,13 @@ struct sample {
 /// A figure of a dispatcher.
 struct figure {
   std::uint64_t dispatcher_statistics::*of;
+  const char* label = nullptr;
+  const char* label_value = nullptr;
+};
+
+/// A figure of a blocking pool.
+struct pool_figure {
+  std::function<double(const blocking_pool_statistics&)> of;
   const char* label = nullptr;
   const char* label_value = nullptr;
 };
@@ -56,6 +65,23 @@ class families {
         if (f.label != nullptr) metric.label.push_back({f.label, f.label_value});
         const auto value = static_cast<double>(each.*f.of);
         (type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) = value;
+        family.metric.push_back(std::move(metric));
+      }
+    }
+    append(family);
+  }
+  /// Writes a family with one figure for each blocking pool.
+  void of_blocking_pools(const char* name, const char* help, MetricType type,
+                         const std::vector<blocking_pool_statistics>& all,
+                         std::initializer_list<pool_figure> figures) {
+    if (all.empty()) return;
+    prometheus::MetricFamily family{name, help, type, {}};
+    for (const blocking_pool_statistics& each : all) {
+      for (const pool_figure& f : figures) {
+        prometheus::ClientMetric metric;
+        metric.label.push_back({"pool", each.name});
+        if (f.label != nullptr) metric.label.push_back({f.label, f.label_value});
+        (type == MetricType::Gauge ? metric.gauge.value : metric.counter.value) = f.of(each);
         family.metric.push_back(std::move(metric));
       }
     }
@@ -228,6 +254,44 @@ void add_dispatchers(families& to, const std::vector<dispatcher_statistics>& all
                     MetricType::Counter, all, {{&one::workers_stuck}});
 }
 
+void add_blocking_pools(families& to, const std::vector<blocking_pool_statistics>& all) {
+  using one = blocking_pool_statistics;
+  const auto idle = [](const one& s) { return s.threads - std::min(s.threads, s.threads_busy); };
+  const auto seconds = [](duration time) { return std::chrono::duration<double>(time).count(); };
+  to.of_blocking_pools("troupe_blocking_pool_threads", "Threads of one blocking pool.",
+                       MetricType::Gauge, all,
+                       {{[](const one& s) { return double(s.threads_busy); }, "state", "busy"},
+                        {[&](const one& s) { return double(idle(s)); }, "state", "idle"}});
+  to.of_blocking_pools("troupe_blocking_pool_queue_calls",
+                       "Calls that wait for a thread of one blocking pool.", MetricType::Gauge, all,
+                       {{[](const one& s) { return double(s.calls_waiting); }}});
+  to.of_blocking_pools("troupe_blocking_pool_queue_limit",
+                       "Calls that may wait for a thread of one blocking pool.", MetricType::Gauge,
+                       all, {{[](const one& s) { return double(s.queue_max); }}});
+  to.of_blocking_pools(
+      "troupe_blocking_pool_calls_total",
+      "Calls of one blocking pool that finished, were refused by a full queue, or never began.",
+      MetricType::Counter, all,
+      {{[](const one& s) { return double(s.calls_finished); }, "outcome", "finished"},
+       {[](const one& s) { return double(s.calls_refused); }, "outcome", "refused"},
+       {[](const one& s) { return double(s.calls_cancelled); }, "outcome", "cancelled"}});
+  to.of_blocking_pools("troupe_blocking_pool_failures_total",
+                       "Finished calls of one blocking pool whose function threw an exception.",
+                       MetricType::Counter, all,
+                       {{[](const one& s) { return double(s.calls_failed); }}});
+  to.of_blocking_pools("troupe_blocking_pool_abandoned_total",
+                       "Finished calls of one blocking pool whose caller no longer waited.",
+                       MetricType::Counter, all,
+                       {{[](const one& s) { return double(s.calls_abandoned); }}});
+  to.of_blocking_pools("troupe_blocking_pool_queue_seconds_total",
+                       "Time that calls of one blocking pool have waited in its queue.",
+                       MetricType::Counter, all,
+                       {{[&](const one& s) { return seconds(s.waited); }}});
+  to.of_blocking_pools("troupe_blocking_pool_run_seconds_total",
+                       "Time that the finished calls of one blocking pool have taken.",
+                       MetricType::Counter, all, {{[&](const one& s) { return seconds(s.ran); }}});
+}
+
 void add_server(families& to, const http::statistics& s) {
   to.gauge("troupe_http_connections", "Open connections, including WebSockets.", {{s.connections}});
   to.gauge("troupe_http_websockets", "Open WebSockets.", {{s.websockets}});
@@ -320,6 +384,7 @@ std::string to_prometheus(const troupe::statistics& of_system, const http::stati
   families all(bytes_max);
   add_system(all, of_system);
   add_dispatchers(all, of_system.dispatchers);
+  add_blocking_pools(all, of_system.blocking_pools);
   add_server(all, of_server);
   all.others(also);
   return std::move(all).text();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 
 #include "test_server.hpp"
@@ -35,6 +36,42 @@ TEST(metrics, dispatchers_are_distinguished_by_a_label) {
                            "troupe_dispatcher_workers_stuck_total{dispatcher=\"io\"} 8\n"}) {
     EXPECT_THAT(text, testing::HasSubstr(line));
   }
+}
+
+TEST(metrics, blocking_pools_are_distinguished_by_a_label) {
+  troupe::statistics s;
+  s.blocking_pools = {{.name = "sql",
+                       .threads = 4,
+                       .threads_busy = 3,
+                       .calls_waiting = 5,
+                       .queue_max = 1'024,
+                       .calls_finished = 6,
+                       .calls_failed = 7,
+                       .calls_abandoned = 8,
+                       .calls_refused = 9,
+                       .calls_cancelled = 10,
+                       .waited = std::chrono::milliseconds(1'500),
+                       .ran = std::chrono::milliseconds(250)},
+                      {.name = "files"}};
+  const std::string text = detail::to_prometheus(s, {});
+  for (const char* line : {
+           "troupe_blocking_pool_threads{pool=\"sql\",state=\"busy\"} 3\n",
+           "troupe_blocking_pool_threads{pool=\"sql\",state=\"idle\"} 1\n",
+           "# TYPE troupe_blocking_pool_queue_calls gauge\n"
+           "troupe_blocking_pool_queue_calls{pool=\"sql\"} 5\n",
+           "troupe_blocking_pool_queue_limit{pool=\"sql\"} 1024\n",
+           "troupe_blocking_pool_calls_total{pool=\"sql\",outcome=\"finished\"} 6\n",
+           "troupe_blocking_pool_calls_total{pool=\"sql\",outcome=\"refused\"} 9\n",
+           "troupe_blocking_pool_calls_total{pool=\"sql\",outcome=\"cancelled\"} 10\n",
+           "troupe_blocking_pool_failures_total{pool=\"sql\"} 7\n",
+           "troupe_blocking_pool_abandoned_total{pool=\"sql\"} 8\n",
+           "troupe_blocking_pool_queue_seconds_total{pool=\"sql\"} 1.5\n",
+           "troupe_blocking_pool_run_seconds_total{pool=\"sql\"} 0.25\n",
+           "troupe_blocking_pool_threads{pool=\"files\",state=\"idle\"} 0\n",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_THAT(detail::to_prometheus({}, {}), testing::Not(HasSubstr("blocking_pool")));
 }
 
 TEST(metrics, every_statistic_is_exported_under_its_name) {

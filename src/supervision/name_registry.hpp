@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include <troupe/detail/actor/end_listener.hpp>
 #include <troupe/detail/actor/extension.hpp>
@@ -79,6 +83,26 @@ struct name_waiter final : end_listener {
   name_waiter* later = nullptr;
 };
 
+/// The class and the messages of actors that were registered by recipients.
+struct listed_type {
+  listed_type(const actor_type& of, std::span<const known_message> known)
+      : actor(of), messages(known.begin(), known.end()) {}
+  listed_type(const listed_type&) = delete;
+  listed_type& operator=(const listed_type&) = delete;
+
+  [[nodiscard]] bool is(const actor_type& of, std::span<const known_message> known) const noexcept {
+    return actor.identity == of.identity && actor.name == of.name &&
+           std::equal(known.begin(), known.end(), messages.begin(), messages.end(),
+                      [](const known_message& a, const known_message& b) {
+                        return a.which == b.which && a.how == b.how;
+                      });
+  }
+
+  const actor_type actor;  // a copy: that of an actor with limits of its own ends with it
+  const std::vector<known_message> messages;
+  const named_type type{&actor, messages.data(), messages.size()};
+};
+
 struct name_hash {
   using is_transparent = void;
   std::size_t operator()(std::string_view name) const noexcept {
@@ -117,12 +141,19 @@ class name_registry final : public system_extension {
                           const awaited_name* handler);
   bool cancel_notification(std::string_view name, const address& whom, const awaited_name* handler);
 
+  /// Returns the record of a class and a list of messages. There is one for each pair that was
+  /// ever used, so the program's types limit their number.
+  [[nodiscard]] const named_type& type_of(const actor_type& of,
+                                          std::span<const known_message> known);
+
   void release(name_entry& ended) noexcept;
   void release(name_waiter& ended) noexcept;
 
  private:
   system& system_;
   std::array<part, 16> parts_;
+  mutex listed_guard_;  // guards the following member
+  std::list<listed_type> listed_;
 };
 
 }  // namespace troupe::detail

@@ -131,6 +131,11 @@ registration registry::add_block(std::string_view name, control_block& who,
   return {outcome::registered, added.who};
 }
 
+registration registry::add_listed(std::string_view name, control_block& who,
+                                  std::span<const detail::known_message> known) const {
+  return add_block(name, who, registry_->type_of(who.type(), known));
+}
+
 bool registry::remove(std::string_view name, const address& who) const {
   std::unique_ptr<name_entry> own;
   name_registry::part& here = usable_part(*registry_, name);
@@ -257,6 +262,16 @@ bool registry::cancel_notification(std::string_view name, const address& whom) c
 }
 
 namespace detail {
+
+const named_type& name_registry::type_of(const actor_type& of,
+                                         std::span<const known_message> known) {
+  check_not_forked("no name can be registered");
+  const std::lock_guard lock(listed_guard_);
+  for (const listed_type& each : listed_) {
+    if (each.is(of, known)) return each.type;
+  }
+  return listed_.emplace_back(of, known).type;
+}
 
 void name_registry::notify_on_register(std::string_view name, control_block& whom,
                                        name_notice notice, const awaited_name* handler) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <troupe/detail/actor/extension.hpp>
+#include <troupe/detail/sync/per_process.hpp>
 #include <troupe/supervision/registry.hpp>
 #include <troupe/supervision/topic.hpp>
 
@@ -143,7 +144,32 @@ std::shared_ptr<topic_core> topic_core::named(system& of, std::string_view name,
 // ── Subscribers ───────────────────────────────────────────────────────────────────────────────
 
 subscriber::subscriber(control_block& actor, const subscriber_type& type) noexcept
-    : who(actor.where()), how(type), takes_copies(redirects_elsewhere(actor)), block_(actor) {}
+    : who(actor.where()),
+      how(type),
+      takes_copies(type.shared == nullptr || redirects_elsewhere(actor)),
+      block_(actor) {}
+
+const subscriber_type& subscriber_type_of_recipient(const dispatch& copied) {
+  struct record {
+    explicit record(const dispatch& of) : retained(of), type{&of, nullptr, &retained} {
+      retained.weight = 0;  // as promised_shared_dispatch_of
+      retained.bytes = 0;
+      retained.owned = nullptr;
+      retained.most = 0;
+    }
+    dispatch retained;
+    const subscriber_type type;
+  };
+  struct all_records {
+    mutex guard;
+    std::unordered_map<const dispatch*, std::unique_ptr<const record>> known;
+  };
+  all_records& all = per_process<all_records>::here();
+  const std::lock_guard lock(all.guard);
+  std::unique_ptr<const record>& place = all.known[&copied];
+  if (place == nullptr) place = std::make_unique<const record>(copied);
+  return place->type;
+}
 
 bool subscriber::unsubscribe() noexcept {
   const auto topic = home_.lock();
@@ -179,19 +205,20 @@ void topic_core::take_out(subscriber& one, leftovers& left) noexcept {
 }
 
 topic_core::added topic_core::add(const std::shared_ptr<subscriber>& one,
-                                  const shared_block* if_retained, bool wants_retained) {
-  check_not_forked(no_topic);
-  envelope* message = nullptr;
+                                  const shared_block* if_retained, bool wants_retained,
+                                  envelope* copy) {
+  envelope* message = copy;
   struct discard_unless_sent {
     envelope*& message;
     ~discard_unless_sent() {
       if (message != nullptr) message->how->discard(*message);
     }
   } guard{message};
+  check_not_forked(no_topic);
   leftovers left;
   const std::lock_guard lock(mutex_);
   if (if_retained != nullptr && retained_.get() != if_retained) return added::outdated;
-  if (wants_retained) {
+  if (wants_retained && message == nullptr) {
     message = &make_shared_envelope(*one->how.retained, *retained_);
     hold(*retained_);
   }
@@ -216,8 +243,11 @@ topic_core::added topic_core::add(const std::shared_ptr<subscriber>& one,
   if (one->count_ != nullptr) one->count_->fetch_add(1, relaxed);  // [counter]
   left.copy = std::move(copy_);
   copy_ = nullptr;
-  if (message != nullptr && one->block_.try_deliver_by_priority(*message)) {
-    message = nullptr;
+  if (message != nullptr) {
+    // Only a recipient can be that of a router.
+    control_block* const to =
+        one->how.shared == nullptr ? one->block_.routed(*message) : &one->block_;
+    if (to != nullptr && to->try_deliver_by_priority(*message)) message = nullptr;
   }
   return added::yes;
 }

@@ -68,8 +68,8 @@ class actor {
   monitor watch(const ref<A>& other) {
     return watch_block(detail::ref_access::block(other));
   }
-  template <message... Messages>
-  monitor watch(const recipient<Messages...>& other) {
+  template <message_or_request... Items>
+  monitor watch(const recipient<Items...>& other) {
     return watch_block(detail::recipient_access::block(other));
   }
 
@@ -94,8 +94,8 @@ class actor {
   void link(const ref<A>& other) {
     link_block(detail::ref_access::block(other));
   }
-  template <message... Messages>
-  void link(const recipient<Messages...>& other) {
+  template <message_or_request... Items>
+  void link(const recipient<Items...>& other) {
     link_block(detail::recipient_access::block(other));
   }
 

@@ -47,6 +47,9 @@ class ask_future_base : public waiter {
  protected:
   /// Sends the request. Throws std::bad_alloc, with nothing sent.
   ask_future_base(control_block& to, request& question, duration timeout);
+  /// Begins to wait for a request that is sent to no actor: the caller completes it. Throws
+  /// std::bad_alloc; the request is then discarded.
+  ask_future_base(runtime& home, request& pending, duration timeout);
   ask_future_base(ask_future_base&& other) noexcept;
   ask_future_base& operator=(ask_future_base&&) = delete;
   ~ask_future_base() {
@@ -131,6 +134,8 @@ class [[nodiscard]] ask_future : detail::ask_future_base {
 
   ask_future(detail::control_block& to, detail::request& question, duration timeout)
       : ask_future_base(to, question, timeout) {}
+  ask_future(detail::runtime& home, detail::request& pending, duration timeout)
+      : ask_future_base(home, pending, timeout) {}
   ask_future(ask_future&&) noexcept = default;
 
   /// Blocks this thread until the request is completed.

@@ -108,13 +108,13 @@ template <class A>
   auto& block = detail::ref_access::block(other);
   return {block.where(), &block, later(clock::now(), time)};
 }
-template <message... Messages>
-[[nodiscard]] awaited_end<false> end_of(const recipient<Messages...>& other) {
+template <message_or_request... Items>
+[[nodiscard]] awaited_end<false> end_of(const recipient<Items...>& other) {
   auto& block = detail::recipient_access::block(other);
   return {block.where(), &block, time_point::max()};
 }
-template <message... Messages>
-[[nodiscard]] awaited_end<true> end_of(const recipient<Messages...>& other, duration time) {
+template <message_or_request... Items>
+[[nodiscard]] awaited_end<true> end_of(const recipient<Items...>& other, duration time) {
   auto& block = detail::recipient_access::block(other);
   return {block.where(), &block, later(clock::now(), time)};
 }

@@ -14,11 +14,14 @@
 #include <troupe/actor/ask_future.hpp>
 #include <troupe/actor/monitor.hpp>
 #include <troupe/actor/recipient.hpp>
+#include <troupe/actor/reply.hpp>
+#include <troupe/actor/request.hpp>
 #include <troupe/actor/task.hpp>
 #include <troupe/base/clock.hpp>
 #include <troupe/detail/actor/termination_messages.hpp>
 #include <troupe/detail/message/dispatch.hpp>
 #include <troupe/message/address.hpp>
+#include <troupe/message/message_or_request.hpp>
 
 // Actors that are a function: the order of their code says which message they wait for next.
 
@@ -26,9 +29,17 @@ namespace troupe {
 
 class context;
 
+/// A request as a function actor receives it: the message, and the reply that it owes. If it is
+/// destroyed without a reply, the requester gets ask_error::unanswered.
+template <message M, class R>
+struct received_request {
+  M message;
+  reply<R> owed;
+};
+
 namespace detail {
 
-template <class M>
+template <class Item>
 inline constexpr char message_tag = 0;
 using message_id = const char*;
 
@@ -43,14 +54,24 @@ class receiver : public timed_waiter {
   ~receiver() = default;
 };
 
-// The result type of receive(): the message, or a variant of several.
-template <class... Ms>
-struct message_received {
-  using type = std::variant<Ms...>;
+// The type that receive() gives for one item of the list.
+template <class Item>
+struct item_received {
+  using type = Item;
 };
-template <class M>
-struct message_received<M> {
-  using type = M;
+template <class R, class M>
+struct item_received<R(M)> {
+  using type = received_request<M, R>;
+};
+
+// The result type of receive(): what one item gives, or a variant of several.
+template <class... Items>
+struct message_received {
+  using type = std::variant<typename item_received<Items>::type...>;
+};
+template <class Item>
+struct message_received<Item> {
+  using type = typename item_received<Item>::type;
 };
 
 /// The members of actor that a function actor may use.
@@ -108,7 +129,9 @@ class [[nodiscard]] receiving final : detail::receiver {
   }
   void put(detail::message_id type, void* value) override {
     (void)((type == &detail::message_tag<Ms> &&
-            (got_.emplace(std::move(*static_cast<Ms*>(value))), true)) ||
+            (got_.emplace(
+                 std::move(*static_cast<typename detail::item_received<Ms>::type*>(value))),
+             true)) ||
            ...);
   }
   void wait(detail::handler_frame& who);
@@ -138,6 +161,14 @@ class [[nodiscard]] receiving final : detail::receiver {
 /// returns. An exception that leaves the function fails the actor. Messages for which the function
 /// does not wait yet stay in the mailbox, within its limits, until the function waits for them.
 ///
+/// A request is listed with the type of its reply, `long(get_balance)`, both in spawn() and in
+/// receive():
+///
+///   auto bank = system.spawn<deposit, long(get_balance)>(…);
+///   …
+///   auto asked = co_await self.receive<long(get_balance)>();
+///   asked.owed.set_value(balance);
+///
 /// Threads: the turns of the actor.
 class context {
  public:
@@ -145,8 +176,9 @@ class context {
   context& operator=(const context&) = delete;
 
   /// Receives a message: `co_await self.receive<M>()` gives the next M, or a std::variant for
-  /// several types. Only one receive() may be pending. If no possible sender is left while the
-  /// function waits here, the actor terminates as `unreachable`.
+  /// several types. An R(M) gives a received_request<M, R>. Only one receive() may be pending. If
+  /// no possible sender is left while the function waits here, the actor terminates as
+  /// `unreachable`.
   /// Errors: std::logic_error if the actor was not spawned with one of these types, because the
   ///         function would wait in vain.
   /// Cost:   each call examines all waiting messages of other types again.
@@ -239,28 +271,18 @@ namespace detail {
 template <class A>
 struct function_choice {
   template <class M>
-  static constexpr bool handles = A::template takes<M>;
+  static constexpr bool handles = A::template takes<M> || A::template is_asked<M>;
   template <class M>
   static constexpr bool wants_sender = false;
   template <class M>
-  using reply = void;
+  using reply = typename A::template reply_to<M>;
 
   template <class M>
   static void run(void* actor, envelope& message) {
     auto& me = *static_cast<A*>(actor);
     auto& e = static_cast<message_envelope<M, false>&>(message);
     receiver* const waits = me.context_.waits_;
-    if (waits == nullptr || !waits->wants(&message_tag<M>)) {
-      struct discard_unless_kept {
-        envelope* e;
-        ~discard_unless_kept() {
-          if (e != nullptr) e->how->discard(*e);
-        }
-      } guard{&message};
-      me.context_.block_.keep(message);
-      guard.e = nullptr;
-      return;
-    }
+    if (waits == nullptr || !waits->wants(&message_tag<M>)) return keep(me, message);
     const dispatch& how = *message.how;
     is_handled_now<A, M>(message);
     {
@@ -273,6 +295,50 @@ struct function_choice {
     me.context_.waits_ = nullptr;
     waits->goes_on(how);
   }
+
+  template <class M>
+  static void run_request(void* actor, envelope& message) {
+    using R = reply<M>;
+    auto& me = *static_cast<A*>(actor);
+    auto& asked = static_cast<request_of<M, R>&>(message);
+    receiver* const waits = me.context_.waits_;
+    if (waits == nullptr || !waits->wants(&message_tag<R(M)>)) return keep(me, message);
+    const dispatch& how = *message.how;
+    {
+      // The block may become the reply while the function continues.
+      unless_answered guard{&asked};
+      received_request<M, R> got{std::move(asked.message), {}};
+      asked.empty();
+      guard.asked = nullptr;
+      got.owed = reply_access::owed<R>(asked);
+      waits->put(&message_tag<R(M)>, &got);
+    }
+    me.context_.waits_ = nullptr;
+    waits->goes_on(how);
+  }
+
+ private:
+  // It stays in the mailbox until the function waits for it.
+  static void keep(A& me, envelope& message) {
+    struct discard_unless_kept {
+      envelope* e;
+      ~discard_unless_kept() {
+        if (e != nullptr) e->how->discard(*e);
+      }
+    } guard{&message};
+    me.context_.block_.keep(message);
+    guard.e = nullptr;
+  }
+};
+
+// The type of the reply to a request of the list; void for none.
+template <class Item>
+struct reply_to_item {
+  using type = void;
+};
+template <class R, class M>
+struct reply_to_item<R(M)> {
+  using type = R;
 };
 
 template <class F, class... Ms>
@@ -280,7 +346,11 @@ class function_actor final : public function_base {
  public:
   using handler_choice = function_choice<function_actor>;
   template <class M>
-  static constexpr bool takes = (std::same_as<M, Ms> || ...);
+  static constexpr bool takes = lists_item<M, Ms...>;
+  template <class M>
+  static constexpr bool is_asked = !std::is_void_v<typename request_in_list<M, Ms...>::type>;
+  template <class M>
+  using reply_to = typename reply_to_item<typename request_in_list<M, Ms...>::type>::type;
 
   explicit function_actor(F fn)
       : fn_(std::move(fn)), context_(*this, ref_access::block(self(this)), how_to) {}
@@ -297,9 +367,18 @@ class function_actor final : public function_base {
 
   static const dispatch* how_to(message_id type, const char* member) {
     const dispatch* found = nullptr;
-    (void)((type == &message_tag<Ms> && (found = &dispatch_of<function_actor, Ms>, true)) || ...);
+    (void)((type == &message_tag<Ms> && (found = &record_of<Ms>(), true)) || ...);
     if (found == nullptr) receives_no_such_message(member, type_name<F>());
     return found;
+  }
+
+  template <class Item>
+  static const dispatch& record_of() noexcept {
+    if constexpr (request_signature<Item>) {
+      return request_dispatch_of<function_actor, typename listed_item<Item>::message_type>;
+    } else {
+      return dispatch_of<function_actor, Item>;
+    }
   }
 
   F fn_;

@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <troupe/actor/ref.hpp>
 #include <troupe/base/clock.hpp>
 #include <troupe/detail/message/dispatch.hpp>
+#include <troupe/message/message_or_request.hpp>
 
 namespace troupe {
 
@@ -22,36 +24,44 @@ struct recipient_access;
 /// A counted handle to an actor of any class that understands the given messages. A component takes
 /// a recipient as a parameter if it should not depend on the class of the actor.
 ///
-/// A recipient is created from a ref, or from a recipient of more messages. It is a compile error
-/// if the actor does not understand one of the messages.
+/// A request is listed with the type of its reply, as the signature of a function: with
+/// `recipient<deposit, long(get_balance)>`, `deposit` is sent, and `get_balance` is asked and
+/// answered with a long. A message that is both sent and asked is listed in both forms.
+///
+/// A recipient is created from a ref, or from a recipient of more items. It is a compile error if
+/// the actor does not understand one of the messages, or if the handler of a request does not reply
+/// with exactly the given type.
 ///
 /// Threads: as ref.
-/// Cost:    8 bytes, plus 8 for each message; sending costs one indirect load more than with a ref.
+/// Cost:    8 bytes, plus 8 for each item; sending and asking cost one indirect load more than with
+///          a ref.
 /// Errors:  using an empty recipient is a broken contract: it prints a line and aborts.
-template <message... Messages>
+template <message_or_request... Items>
 class recipient {
-  static_assert(sizeof...(Messages) > 0,
+  static_assert(sizeof...(Items) > 0,
                 "recipient needs at least one message type: recipient<hello>");
+  static_assert(detail::has_one_reply_each<Items...>,
+                "recipient lists a message with two types of reply: list one of them");
 
  public:
   recipient() = default;
 
   template <class A>
   recipient(const ref<A>& to) noexcept
-      : block_(to ? &detail::ref_access::block(to) : nullptr), table_{how<A, Messages>()...} {
+      : block_(to ? &detail::ref_access::block(to) : nullptr), table_{how<A, Items>()...} {
     if (block_ != nullptr) block_->hold();
   }
   template <class A>
   recipient(const self_ref<A>& self) noexcept
-      : block_(&detail::ref_access::block(self)), table_{how<A, Messages>()...} {
+      : block_(&detail::ref_access::block(self)), table_{how<A, Items>()...} {
     block_->hold();
   }
 
-  /// Narrows a recipient that understands all of these messages and more.
-  template <message... More>
-    requires(sizeof...(More) > sizeof...(Messages) || !std::same_as<recipient<More...>, recipient>)
+  /// Narrows a recipient that lists all of these items and more.
+  template <message_or_request... More>
+    requires(sizeof...(More) > sizeof...(Items) || !std::same_as<recipient<More...>, recipient>)
   recipient(const recipient<More...>& wider) noexcept
-      : block_(wider.block_), table_{wider.template how_to<Messages>()...} {
+      : block_(wider.block_), table_{wider.template how_to<Items>()...} {
     if (block_ != nullptr) block_->hold();
   }
 
@@ -74,8 +84,8 @@ class recipient {
   /// Sends a message, as ref::send() does.
   template <class Message, class M = std::remove_cvref_t<Message>>
   delivery send(Message&& message) const {
-    if constexpr (!(std::same_as<M, Messages> || ...)) {
-      return static_cast<delivery>(sizeof(actor_does_not_understand_message<recipient, M>));
+    if constexpr (!detail::lists_item<M, Items...>) {
+      return static_cast<delivery>(sizeof(detail::not_sendable<recipient, M, Items...>));
     } else {
       detail::control_block& to = block();
       const detail::dispatch& how = *how_to<M>();
@@ -88,8 +98,8 @@ class recipient {
   template <class Named = void, class... Parts>
   [[nodiscard]] sending async_send(Parts&&... parts) const {
     using M = typename detail::sent_message<Named, Parts...>::type;
-    if constexpr (!(std::same_as<M, Messages> || ...)) {
-      return static_cast<void>(sizeof(actor_does_not_understand_message<recipient, M>)),
+    if constexpr (!detail::lists_item<M, Items...>) {
+      return static_cast<void>(sizeof(detail::not_sendable<recipient, M, Items...>)),
              sending(block(), nullptr);
     } else if constexpr (!(detail::safe_to_await<Named, Parts> && ...)) {
       return static_cast<void>(sizeof(build_the_message_in_place<M>)), sending(block(), nullptr);
@@ -103,11 +113,48 @@ class recipient {
     }
   }
 
+  /// Sends a request, as ref::ask() does. The list gives the type of the reply: `long(get_balance)`
+  /// is asked with `ask<get_balance>(50ms)`, and the result is an ask_future<long>.
+  template <class Named = void, class... Parts>
+  auto ask(duration timeout, Parts&&... parts) const {
+    using M = typename detail::sent_message<Named, Parts...>::type;
+    using Item = typename detail::request_in_list<M, Items...>::type;
+    if constexpr (std::is_void_v<Item>) {
+      return static_cast<void>(sizeof(detail::not_askable<recipient, M, Items...>));
+    } else if constexpr (!(detail::safe_to_await<Named, Parts> && ...)) {
+      return static_cast<void>(sizeof(build_the_message_in_place<M>));
+    } else {
+      using R = typename detail::listed_item<Item>::reply_type;
+      detail::control_block& to = block();
+      return ask_future<R>(
+          to, detail::make_request<M, R>(request_how<Item>(), std::forward<Parts>(parts)...),
+          timeout);
+    }
+  }
+
+  /// Forwards a request, as ref::pass_on() does.
+  template <class Named = void, class R, class... Parts>
+  delivery pass_on(reply<R> owed, Parts&&... parts) const {
+    using M = typename detail::sent_message<Named, Parts...>::type;
+    using Item = typename detail::request_in_list<M, Items...>::type;
+    if constexpr (std::is_void_v<Item>) {
+      return static_cast<delivery>(sizeof(detail::not_askable<recipient, M, Items...>));
+    } else if constexpr (!std::same_as<typename detail::listed_item<Item>::reply_type, R>) {
+      return static_cast<delivery>(sizeof(reply_type_does_not_fit<recipient, M, R>));
+    } else {
+      detail::control_block& to = block();
+      detail::request& onwards =
+          detail::make_request<M, R>(request_how<Item>(), std::forward<Parts>(parts)...);
+      detail::reply_access::hand_over(owed, onwards);
+      return to.send(onwards);
+    }
+  }
+
   /// Sends a message after a delay, as ref::send_after() does.
   template <class Message, class M = std::remove_cvref_t<Message>>
   timer send_after(duration delay, Message&& message) const {
-    if constexpr (!(std::same_as<M, Messages> || ...)) {
-      return static_cast<void>(sizeof(actor_does_not_understand_message<recipient, M>)), timer{};
+    if constexpr (!detail::lists_item<M, Items...>) {
+      return static_cast<void>(sizeof(detail::not_sendable<recipient, M, Items...>)), timer{};
     } else {
       detail::control_block& to = block();
       const detail::dispatch& how = *how_to<M>();
@@ -143,28 +190,44 @@ class recipient {
   }
 
  private:
-  template <message...>
+  template <message_or_request...>
   friend class recipient;
   friend struct detail::recipient_access;
 
-  template <class A, class M>
+  template <class A, class Item>
   static const detail::dispatch* how() noexcept {
+    using M = typename detail::listed_item<Item>::message_type;
     if constexpr (!understands<A, M>) {
       return static_cast<void>(sizeof(actor_does_not_understand_message<A, M>)), nullptr;
-    } else {
+    } else if constexpr (!detail::request_signature<Item>) {
       return &detail::dispatch_of<A, M>;
+    } else if constexpr (!detail::answers<A, M> && detail::handles_batches<A, M> &&
+                         !detail::has_handler<A, M>) {
+      return static_cast<void>(sizeof(batch_handler_answers_no_question<A, M>)), nullptr;
+    } else if constexpr (!detail::answers<A, M>) {
+      return static_cast<void>(sizeof(asked_handler_returns_nothing<A, M>)), nullptr;
+    } else if constexpr (!std::same_as<detail::reply_of<A, M>,
+                                       typename detail::listed_item<Item>::reply_type>) {
+      return static_cast<void>(sizeof(
+                 reply_type_does_not_fit<A, M, typename detail::listed_item<Item>::reply_type>)),
+             nullptr;
+    } else {
+      return &detail::request_dispatch_of<A, M>;
     }
   }
 
-  template <class M>
+  template <class Item>
   [[nodiscard]] const detail::dispatch* how_to() const noexcept {
-    if constexpr (!(std::same_as<M, Messages> || ...)) {
-      return static_cast<void>(sizeof(actor_does_not_understand_message<recipient, M>)), nullptr;
+    if constexpr (!detail::lists_item<Item, Items...>) {
+      return static_cast<void>(sizeof(actor_does_not_understand_message<recipient, Item>)), nullptr;
     } else {
-      std::size_t at = 0;
-      (void)((std::same_as<M, Messages> || (++at, false)) || ...);
-      return table_[at];
+      return table_[detail::place_in_list<Item, Items...>()];
     }
+  }
+  // The records of requests are the only ones in the table at the places of requests.
+  template <detail::request_signature Item>
+  [[nodiscard]] const detail::request_dispatch& request_how() const noexcept {
+    return static_cast<const detail::request_dispatch&>(*how_to<Item>());
   }
 
   [[nodiscard]] detail::control_block& block() const noexcept {
@@ -173,27 +236,32 @@ class recipient {
   }
 
   detail::control_block* block_ = nullptr;
-  std::array<const detail::dispatch*, sizeof...(Messages)> table_{};
+  std::array<const detail::dispatch*, sizeof...(Items)> table_{};
 };
 
 namespace detail {
 
+template <class Handle>
+inline constexpr bool is_recipient = false;
+template <message_or_request... Items>
+inline constexpr bool is_recipient<recipient<Items...>> = true;
+
 /// Lets higher layers make a recipient from a block that they hold and from the dispatch table of
 /// its class.
 struct recipient_access {
-  template <message... Messages>
-  static control_block& block(const recipient<Messages...>& of) noexcept {
+  template <message_or_request... Items>
+  static control_block& block(const recipient<Items...>& of) noexcept {
     return of.block();
   }
-  template <message... Messages>
-  static const auto& table(const recipient<Messages...>& of) noexcept {
+  template <message_or_request... Items>
+  static const auto& table(const recipient<Items...>& of) noexcept {
     return of.table_;
   }
-  template <message... Messages>
-  static recipient<Messages...> adopt(control_block* held, const dispatch* const* how) noexcept {
-    recipient<Messages...> made;
+  template <message_or_request... Items>
+  static recipient<Items...> adopt(control_block* held, const dispatch* const* how) noexcept {
+    recipient<Items...> made;
     made.block_ = held;
-    std::copy_n(how, sizeof...(Messages), made.table_.begin());
+    std::copy_n(how, sizeof...(Items), made.table_.begin());
     return made;
   }
 };
@@ -202,9 +270,9 @@ struct recipient_access {
 
 }  // namespace troupe
 
-template <troupe::message... Messages>
-struct std::hash<troupe::recipient<Messages...>> {
-  std::size_t operator()(const troupe::recipient<Messages...>& of) const noexcept {
+template <troupe::message_or_request... Items>
+struct std::hash<troupe::recipient<Items...>> {
+  std::size_t operator()(const troupe::recipient<Items...>& of) const noexcept {
     return troupe::address(of).hash();
   }
 };

@@ -27,8 +27,8 @@ template <class T>
 inline constexpr bool is_reference = false;
 template <class A>
 inline constexpr bool is_reference<ref<A>> = true;
-template <message... Messages>
-inline constexpr bool is_reference<recipient<Messages...>> = true;
+template <message_or_request... Items>
+inline constexpr bool is_reference<recipient<Items...>> = true;
 
 template <class T>
 inline constexpr bool is_optional = false;
@@ -87,8 +87,8 @@ class reference_visitor {
   static detail::control_block& block(const ref<A>& of) noexcept {
     return detail::ref_access::block(of);
   }
-  template <message... Messages>
-  static detail::control_block& block(const recipient<Messages...>& of) noexcept {
+  template <message_or_request... Items>
+  static detail::control_block& block(const recipient<Items...>& of) noexcept {
     return detail::recipient_access::block(of);
   }
 

@@ -89,6 +89,20 @@ struct reply_access {
     return reply<R>(asked);
   }
 
+  /// Completes the request with an error.
+  template <class R>
+  static void let_go(reply<R>& owed, ask_error as) noexcept {
+    if (owed) owed.let_go(as);
+  }
+
+  /// Frees the request of a requester that does not wait any more.
+  template <class R>
+  static void abandon(reply<R>& owed) noexcept {
+    if (!owed) return;
+    if (owed.asked_->from.place != asker::in_a_slot) owed.asked_->from.line = nullptr;
+    owed.let_go(ask_error::unanswered);
+  }
+
   /// Makes the requester wait for the reply to `onwards` from here on.
   template <class R>
   static void hand_over(reply<R>& owed, request& onwards) noexcept {

@@ -24,8 +24,9 @@ namespace troupe {
 template <class Actor, class Message>
 struct asked_handler_returns_nothing;
 
-/// Compile error: a reply is passed on with a message whose handler replies with another type than
-/// Owed. This type is never defined; the error names it.
+/// Compile error: a reply of type Owed is expected from Actor, whose handler of Message replies
+/// with another type. A recipient lists the request as `Owed(Message)`, or a reply<Owed> is passed
+/// on with the message. This type is never defined; the error names it.
 template <class Actor, class Message, class Owed>
 struct reply_type_does_not_fit;
 

@@ -80,6 +80,14 @@ inline constexpr bool may_be_destroyed_twice =
     !std::is_lvalue_reference_v<Part> && std::is_aggregate_v<std::remove_cvref_t<Part>> &&
     !std::is_trivially_destructible_v<std::remove_cvref_t<Part>>;
 
+// The same for a function object: a lambda with captures, or an aggregate.
+template <class Function>
+inline constexpr bool function_may_be_destroyed_twice =
+    !std::is_lvalue_reference_v<Function> &&
+    !std::is_trivially_destructible_v<std::remove_cvref_t<Function>> &&
+    (std::is_aggregate_v<std::remove_cvref_t<Function>> ||
+     !std::is_default_constructible_v<std::remove_cvref_t<Function>>);
+
 // A caller that names the type asserts that it moves from a named object.
 template <class Named, class Part>
 concept safe_to_await = !may_be_destroyed_twice<Part> || std::same_as<Named, Part>;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <troupe/base/clock.hpp>
+
 namespace troupe {
 
 /// Figures of one dispatcher; `statistics` has the totals of the fields with these names.
@@ -18,6 +20,23 @@ struct dispatcher_statistics {
   std::uint64_t threads_resting = 0;
   std::uint64_t workers_replaced = 0;
   std::uint64_t workers_stuck = 0;
+};
+
+/// Figures of one blocking_pool.
+struct blocking_pool_statistics {
+  std::string name;
+  std::uint64_t threads = 0;          // gauge
+  std::uint64_t threads_busy = 0;     // gauge: in a call
+  std::uint64_t calls_waiting = 0;    // gauge: the length of the queue
+  std::uint64_t queue_max = 0;        // its limit
+  std::uint64_t calls_finished = 0;   // including those that threw
+  std::uint64_t calls_failed = 0;     // of these, those that threw
+  std::uint64_t calls_abandoned = 0;  // of these, those whose result nothing waited for any more
+  std::uint64_t calls_refused = 0;    // the queue was full
+  // left the queue without a call: cancelled, timed out, or stopped
+  std::uint64_t calls_cancelled = 0;
+  duration waited{};  // in the queue: all calls that have begun
+  duration ran{};     // all calls that have finished
 };
 
 /// Counters since the start of the system, and gauges of the current state. It is taken while
@@ -61,6 +80,7 @@ struct statistics {
   std::uint64_t workers_stuck = 0;  // long-running handlers for which no other thread was available
   std::uint64_t own_threads = 0;    // gauge
   std::vector<dispatcher_statistics> dispatchers = {};
+  std::vector<blocking_pool_statistics> blocking_pools = {};
 };
 
 }  // namespace troupe

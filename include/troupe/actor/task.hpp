@@ -125,7 +125,7 @@ class coroutine_promise : public handler_frame {
   template <class Awaited>
   auto await_transform(Awaited&& what) const {
     if constexpr (awaited_in_a_turn<std::remove_reference_t<Awaited>>) {
-      return what.awaited_by(*handler_);
+      return std::forward<Awaited>(what).awaited_by(*handler_);
     } else {
       return static_cast<void>(sizeof(handlers_cannot_await<Awaited>)), std::suspend_never{};
     }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +89,17 @@ class registry {
   registration add(std::string_view name, const self_ref<A>& who) const {
     return add_block(name, detail::ref_access::block(who), detail::named_type_of<A>);
   }
+  /// The same for an actor whose class is not known here: a function actor, a router, or another
+  /// recipient. find_recipient() finds it for the messages and requests that this recipient lists.
+  template <message_or_request... Items>
+  registration add(std::string_view name, const recipient<Items...>& who) const {
+    constexpr const detail::message_identity* which[] = {&detail::identity_of<Items>...};
+    std::array<detail::known_message, sizeof...(Items)> known;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      known[i] = {which[i], detail::recipient_access::table(who)[i]};
+    }
+    return add_listed(name, detail::recipient_access::block(who), known);
+  }
 
   /// Removes the name from this actor. Returns false if the actor does not have the name.
   bool remove(std::string_view name, const address& who) const;
@@ -101,14 +114,15 @@ class registry {
   }
 
   /// Looks up the actor of this name, whose class must list all these messages in its `messages`.
-  template <message... Messages>
-  [[nodiscard]] found<recipient<Messages...>> find_recipient(std::string_view name) const {
-    const detail::message_identity* const wanted[] = {&detail::identity_of<Messages>...};
-    const detail::dispatch* how[sizeof...(Messages)];
+  /// A request `R(M)` is found if the class lists M and answers it with an R.
+  template <message_or_request... Items>
+  [[nodiscard]] found<recipient<Items...>> find_recipient(std::string_view name) const {
+    const detail::message_identity* const wanted[] = {&detail::identity_of<Items>...};
+    const detail::dispatch* how[sizeof...(Items)];
     detail::miss none;
-    detail::control_block* const held = find_block(name, wanted, how, sizeof...(Messages), none);
+    detail::control_block* const held = find_block(name, wanted, how, sizeof...(Items), none);
     if (held == nullptr) return none;
-    return detail::recipient_access::adopt<Messages...>(held, how);
+    return detail::recipient_access::adopt<Items...>(held, how);
   }
 
   /// Returns the address of the actor of this name, whatever its class. Empty if the name is not
@@ -192,6 +206,8 @@ class registry {
   static void check_name(std::string_view name);
   registration add_block(std::string_view name, detail::control_block& who,
                          const detail::named_type& type) const;
+  registration add_listed(std::string_view name, detail::control_block& who,
+                          std::span<const detail::known_message> known) const;
   [[nodiscard]] detail::control_block* find_block(std::string_view name,
                                                   const detail::named_type& type,
                                                   detail::miss& none) const;

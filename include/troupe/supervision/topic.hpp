@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <troupe/actor/events.hpp>
+#include <troupe/actor/recipient.hpp>
 #include <troupe/actor/ref.hpp>
 #include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/supervision/topic_core.hpp>
@@ -141,12 +142,30 @@ class topic {
   ///
   /// Errors: std::bad_alloc.
   template <template <class> class Handle, class A>
+    requires(!detail::is_recipient<Handle<A>>)
   subscription subscribe(const Handle<A>& who, std::function<bool(const M&)> filter = {}) const {
     if constexpr (!understands<A, M>) {
       return static_cast<void>(sizeof(actor_does_not_understand_message<A, M>)), subscription{};
     } else {
       return add(std::make_shared<detail::filtering_subscriber<M>>(
           detail::ref_access::block(who), detail::subscriber_type_of<A, M>, std::move(filter)));
+    }
+  }
+
+  /// Subscribes the actor of a recipient that lists M as a message. It gets copies, whatever the
+  /// size of M is.
+  template <message_or_request... Items>
+  subscription subscribe(const recipient<Items...>& who,
+                         std::function<bool(const M&)> filter = {}) const {
+    if constexpr (!detail::lists_item<M, Items...>) {
+      return static_cast<void>(sizeof(detail::not_sendable<recipient<Items...>, M, Items...>)),
+             subscription{};
+    } else {
+      const detail::dispatch& how =
+          *detail::recipient_access::table(who)[detail::place_in_list<M, Items...>()];
+      return add(std::make_shared<detail::filtering_subscriber<M>>(
+          detail::recipient_access::block(who), detail::subscriber_type_of_recipient(how),
+          std::move(filter)));
     }
   }
 
@@ -178,7 +197,11 @@ class topic {
     for (int tries = 0; tries < 16; ++tries) {
       const detail::shared_reference last = core_->retained();
       const bool wants = last != nullptr && fresh->wants(value_of(*last));
-      const added result = core_->add(fresh, last.get(), wants);
+      detail::envelope* copy = nullptr;
+      if (wants && fresh->how.shared == nullptr) {
+        copy = &copy_of(value_of(*last), *fresh->how.retained, last->sender);
+      }
+      const added result = core_->add(fresh, last.get(), wants, copy);
       if (result != added::outdated) return subscription(fresh);
     }
     (void)core_->add(fresh, nullptr, false);
@@ -215,10 +238,13 @@ class topic {
   }
 
   static detail::envelope& copy_for(const detail::subscriber& to, const M& message) {
-    const detail::dispatch& how = *to.how.copied;
+    return copy_of(message, *to.how.copied, detail::current_address());
+  }
+  static detail::envelope& copy_of(const M& message, const detail::dispatch& how,
+                                   const address& sender) {
     if (!how.wants_sender) return *detail::make_envelope<false>(how, message);
     auto* const e = detail::make_envelope<true>(how, message);
-    e->sender = detail::current_address();
+    e->sender = sender;
     return *e;
   }
 

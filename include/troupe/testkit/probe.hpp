@@ -47,8 +47,8 @@ struct probe_options {
 ///   EXPECT_EQ(p.expect<shipped>().what, "tea");
 ///   p.expect_nothing(50ms);
 ///
-/// A probe converts to any recipient of its messages. To send a request to it, use a ref, because a
-/// recipient does not support ask(). The class of the actor is probe<…>::actor.
+/// A probe converts to any recipient of its messages and requests; a question<M, R> is the request
+/// R(M). The class of the actor is probe<…>::actor.
 ///
 /// While an expectation waits, a simulation on this thread runs; without a simulation the thread
 /// sleeps.
@@ -88,7 +88,7 @@ class probe {
   ~probe() { actor_.stop_now(); }
 
   [[nodiscard]] const troupe::ref<actor>& ref() const noexcept { return actor_; }
-  template <message... Ms>
+  template <message_or_request... Ms>
   operator recipient<Ms...>() const noexcept {
     return actor_;
   }

@@ -141,7 +141,7 @@ struct stub_options {
 ///
 ///   troupe::testkit::stub<shipped, question<in_stock, int>> s(system);
 ///   s.on<in_stock>([](const in_stock& m) { return m.what == "tea" ? 3 : 0; });
-///   const auto orders = system.spawn<order_desk>(s.ref());
+///   const auto orders = system.spawn<order_desk>(s);  // as a recipient<shipped, int(in_stock)>
 ///   …
 ///   EXPECT_EQ(s.count<shipped>(), 1u);
 ///
@@ -171,7 +171,7 @@ class stub {
   ~stub() { actor_.stop_now(); }
 
   [[nodiscard]] const troupe::ref<actor>& ref() const noexcept { return actor_; }
-  template <message... Ms>
+  template <message_or_request... Ms>
   operator recipient<Ms...>() const noexcept {
     return actor_;
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <iterator>
 #include <string_view>
+#include <type_traits>
 
+#include <troupe/actor/request.hpp>
 #include <troupe/detail/actor/actor_type.hpp>
 #include <troupe/detail/message/dispatch.hpp>
 #include <troupe/detail/message/envelope.hpp>
@@ -42,18 +44,31 @@ struct named_type {
   }
 };
 
+/// The messages that the class lists, and those of them that it answers as requests R(M).
 template <class A, class Messages>
 struct known_messages;
 template <class A, class... Ms>
 struct known_messages<A, messages<Ms...>> {
-  static constexpr known_message all[] = {{&identity_of<Ms>, &dispatch_of<A, Ms>}...};
+  static constexpr auto make() noexcept {
+    std::array<known_message, sizeof...(Ms) + (std::size_t{answers<A, Ms>} + ... + 0)> those{
+        known_message{&identity_of<Ms>, &dispatch_of<A, Ms>}...};
+    std::size_t next = sizeof...(Ms);
+    const auto add_request = [&]<class M>(std::type_identity<M>) {
+      if constexpr (answers<A, M>) {
+        those[next++] = {&identity_of<reply_of<A, M>(M)>, &request_dispatch_of<A, M>};
+      }
+    };
+    (add_request(std::type_identity<Ms>{}), ...);
+    return those;
+  }
+  static constexpr auto all = make();
 };
 
 template <class A>
 constexpr named_type make_named_type() noexcept {
   if constexpr (declares_messages<A>) {
     using table = known_messages<A, typename A::messages>;
-    return {&actor_type_of<A>, table::all, std::size(table::all)};
+    return {&actor_type_of<A>, table::all.data(), table::all.size()};
   } else {
     return {&actor_type_of<A>, nullptr, 0};
   }

@@ -25,9 +25,14 @@ class topic_core;
 /// How messages are sent to a subscriber of one class.
 struct subscriber_type {
   const dispatch* copied;
-  const dispatch* shared;
-  const dispatch* retained;
+  const dispatch* shared;    // null: it is known only as a recipient, and gets copies
+  const dispatch* retained;  // of a shared message; without `shared`, of a copy
 };
+
+/// Returns how messages are sent to a recipient whose record for them is `copied`. There is one
+/// such object for each record, and it is never freed.
+/// Errors: std::bad_alloc.
+[[nodiscard]] const subscriber_type& subscriber_type_of_recipient(const dispatch& copied);
 
 /// One subscription. Publishers read only its constants and `active`.
 ///
@@ -43,7 +48,8 @@ class subscriber : public end_listener {
 
   const address who;
   const subscriber_type& how;
-  // The subscriber's limits redirect to another class, which cannot take shared messages.
+  // The subscriber's limits redirect to another class, or its class is not known: neither can take
+  // shared messages.
   const bool takes_copies;
   atomic<bool> active{true};  // [subscriber] relaxed: only avoids sending an unneeded message
 
@@ -80,9 +86,10 @@ class topic_core : public std::enable_shared_from_this<topic_core> {
   /// False if the actor has terminated. `if_retained` is the retained message that the caller has
   /// seen, and `wants_retained` says whether the subscriber gets it. If another message is retained
   /// by now, nothing is done: `outdated`.
+  /// `copy`: of the retained message, for a subscriber that cannot take a shared one; owned here.
   enum class added { yes, ended, outdated };
   [[nodiscard]] added add(const std::shared_ptr<subscriber>& one, const shared_block* if_retained,
-                          bool wants_retained);
+                          bool wants_retained, envelope* copy = nullptr);
   bool remove(subscriber& one) noexcept;
   void release(subscriber& ended) noexcept;
 
