@@ -28,7 +28,7 @@ namespace troupe::http {
 template <class T>
 struct type_has_no_json_form;
 
-/// What is wrong with one field of a request's body.
+/// An error in one field of a request's body.
 struct field_error {
   std::string field;   // a JSON pointer (RFC 6901): "/items/0/price"; "" for the whole body
   std::string detail;  // what is allowed: "must be an integer from 0 to 255"

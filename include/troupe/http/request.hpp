@@ -103,7 +103,7 @@ class request {
     }
     attached_.emplace_back(std::move(value));
   }
-  /// Returns the attached value of this type; null if there is none.
+  /// Returns the attached value of this type, or null.
   template <class T>
   [[nodiscard]] const T* attached() const noexcept {
     for (const std::any& each : attached_) {
