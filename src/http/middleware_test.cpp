@@ -36,7 +36,7 @@ struct is_allowed {
   std::string who;
 };
 
-/// Decides by name; never replies for "nobody".
+/// Decides by name. A request for "nobody" gets no reply.
 class guard : public actor {
  public:
   explicit guard(std::shared_ptr<diary> log) : log_(std::move(log)) {}
@@ -218,7 +218,7 @@ TEST_F(with_middleware, basic_authentication_asks_for_credentials) {
     s.use(basic_authentication("bank", [it](const basic_credentials& who) -> task<bool> {
       if (!is_same_secret(who.password, "pass:word")) co_return false;
       const auto allowed = co_await it.ask<is_allowed>(patience, who.user);
-      co_return allowed && *allowed;
+      co_return allowed&&* allowed;
     }));
     s.get("/me",
           [](const request& r) { return response::text(r.attached<basic_credentials>()->user); });

@@ -22,7 +22,7 @@ namespace troupe::http::detail {
 
 /// Everything before the body.
 [[nodiscard]] std::string head_of_request(const fetch& what, const url& to,
-                                       std::string_view user_agent);
+                                          std::string_view user_agent);
 
 /// Returns true for idempotent methods (RFC 9110, 9.2.2).
 [[nodiscard]] bool may_be_repeated(std::string_view method) noexcept;

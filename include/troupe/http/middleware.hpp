@@ -41,8 +41,8 @@ class next_handler {
   std::size_t index_;
 };
 
-/// A coroutine around the handlers of routes. It may change the request, refuse it, wait, and change
-/// the response:
+/// A coroutine around the handlers of routes. It may change the request, refuse it, wait, and
+/// change the response:
 ///
 ///     server.use([](request r, next_handler next) -> task<response> {
 ///       if (r.header("X-Key") != key) co_return problem(401, "X-Key is wrong");
@@ -70,8 +70,9 @@ class middleware {
 };
 
 /// Returns middleware that gives each request an identifier: the header X-Request-Id of the request
-/// if it is valid (1 to 128 letters, digits, '-', '_' and '.'), or else 32 random hexadecimal digits.
-/// The response has the same header, and handlers read it with `request::attached<request_id>()`.
+/// if it is valid (1 to 128 letters, digits, '-', '_' and '.'), or else 32 random hexadecimal
+/// digits. The response has the same header, and handlers read it with
+/// `request::attached<request_id>()`.
 struct request_id {
   std::string value;
 };
@@ -96,8 +97,9 @@ struct basic_credentials {
 };
 /// Returns middleware for which `check` decides: a request without credentials, or for which it
 /// returns false, is answered with 401. Handlers read the credentials with
-/// `request::attached<basic_credentials>()`. `check` may wait. Compare passwords with is_same_secret().
-/// `realm`: printable ASCII without quotes and backslashes; std::invalid_argument otherwise.
+/// `request::attached<basic_credentials>()`. `check` may wait. Compare passwords with
+/// is_same_secret(). `realm`: printable ASCII without quotes and backslashes; std::invalid_argument
+/// otherwise.
 [[nodiscard]] middleware basic_authentication(
     std::string realm, std::function<task<bool>(const basic_credentials&)> check);
 
