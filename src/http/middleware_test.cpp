@@ -36,13 +36,13 @@ struct is_allowed {
   std::string who;
 };
 
-/// Decides by name. A request for "nobody" gets no reply.
+/// Decides by name. A request for "forgotten" gets no reply.
 class guard : public actor {
  public:
   explicit guard(std::shared_ptr<diary> log) : log_(std::move(log)) {}
   void on(const is_allowed& m, reply<bool> to) {
     log_->write("asked for " + m.who);
-    if (m.who == "nobody") {
+    if (m.who == "forgotten") {
       kept_.push_back(std::move(to));
     } else {
       to.set_value(m.who == "anna");
@@ -111,7 +111,7 @@ TEST_F(with_middleware, can_refuse_change_and_attach) {
     s.use([](request r, next_handler next) -> task<response> {
       const std::string name{r.header("X-Name")};
       if (name.empty()) co_return problem(403, "X-Name is missing");
-      r.attach(identity{"nobody"});
+      r.attach(identity{"forgotten"});
       r.attach(identity{name});
       response made = co_await next(std::move(r));
       made.headers.emplace_back("X-Seen", "yes");
@@ -162,7 +162,7 @@ TEST_F(with_middleware, counts_towards_the_time_limit_and_ends_with_its_client) 
   const auto it = system_.spawn<guard>(log_);
   start(on_free_port(), [&](http::server& s) {
     s.use([it](request r, next_handler next) -> task<response> {
-      (void)co_await it.ask<is_allowed>(no_timeout, std::string("nobody"));
+      (void)co_await it.ask<is_allowed>(no_timeout, std::string("forgotten"));
       co_return co_await next(std::move(r));
     });
     s.get("/soon", [](const request&) { return response{}; }, {.timeout = 30ms});
