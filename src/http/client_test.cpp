@@ -44,7 +44,7 @@ TEST_F(http_client, returns_the_response_of_a_server) {
   what.url = url("/hello?who=you#not-sent");
   what.headers.emplace_back("X-Sent", "a thing");
   const fetched got = get(std::move(what));
-  ASSERT_TRUE(got) << problem(got);
+  ASSERT_TRUE(got) << error_text(got);
   EXPECT_EQ(got.status, 200u);
   EXPECT_EQ(got.body, "hello you");
   EXPECT_EQ(got.header("x-seen"), "a thing");
@@ -130,7 +130,7 @@ TEST_F(http_client, refuses_one_more_than_may_wait) {
     all.push_back(its().ask<fetch>(no_timeout, std::move(what)));
   }
   const fetched third = all[2].get().value();
-  EXPECT_EQ(problem(third),
+  EXPECT_EQ(error_text(third),
             "overloaded: 1 requests wait for a connection already, which is the limit queue_max");
   EXPECT_EQ(all[0].get().value().error, client_error::timeout);
   EXPECT_EQ(all[1].get().value().error, client_error::timeout);
@@ -157,7 +157,7 @@ TEST_F(http_client, refuses_more_bytes_of_requests_than_it_may_have) {
   };
   std::vector<ask_future<fetched>> all;
   for (int i = 0; i < 3; ++i) all.push_back(post(i < 2 ? 300ms : 30s));
-  EXPECT_EQ(problem(all[2].get().value()), too_many_bytes);
+  EXPECT_EQ(error_text(all[2].get().value()), too_many_bytes);
   EXPECT_EQ(all[0].get().value().error, client_error::timeout);
   EXPECT_EQ(all[1].get().value().error, client_error::timeout);
   // They have returned their bytes.
@@ -166,18 +166,18 @@ TEST_F(http_client, refuses_more_bytes_of_requests_than_it_may_have) {
   headers.url = silent.url();
   headers.headers.emplace_back("X-Long", std::string(60'000, 'x'));
   headers.body.assign(60'000, 'x');
-  EXPECT_EQ(problem(get(std::move(headers))), too_many_bytes);
+  EXPECT_EQ(error_text(get(std::move(headers))), too_many_bytes);
 }
 
 TEST_F(http_client, refuses_a_response_that_exceeds_bytes_max) {
   options_.bytes_max = 100'000;
   raw_server announcing(answering("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n"));
-  EXPECT_EQ(problem(get(announcing.url())), too_many_bytes);
+  EXPECT_EQ(error_text(get(announcing.url())), too_many_bytes);
   raw_server chunked(
       answering_once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
                      "30d40\r\n" +
                      std::string(200'000, 'x') + "\r\n0\r\n\r\n"));
-  EXPECT_EQ(problem(get(chunked.url())), too_many_bytes);
+  EXPECT_EQ(error_text(get(chunked.url())), too_many_bytes);
   raw_server short_one(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));
   EXPECT_EQ(get(short_one.url()).body, "ok");
 }
@@ -188,10 +188,10 @@ TEST_F(http_client, counts_a_response_against_bytes_max_until_it_is_destroyed) {
       answering("HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n" + std::string(60'000, 'x')));
   fetched first = get(server.url());
   EXPECT_EQ(first.body.size(), 60'000u);
-  EXPECT_EQ(problem(get(server.url())), too_many_bytes);
+  EXPECT_EQ(error_text(get(server.url())), too_many_bytes);
   fetched copy = first;
   first = {};
-  EXPECT_EQ(problem(get(server.url())), too_many_bytes);
+  EXPECT_EQ(error_text(get(server.url())), too_many_bytes);
   copy = {};
   for (int i = 0; i < 3; ++i) EXPECT_EQ(get(server.url()).body.size(), 60'000u);
 }
@@ -236,9 +236,11 @@ TEST_F(http_client, skips_interim_responses) {
   std::string many;
   for (int i = 0; i < 9; ++i) many += "HTTP/1.1 100 Continue\r\n\r\n";
   raw_server endless(answering_once(many));
-  EXPECT_THAT(problem(get(endless.url())), StartsWith("malformed: more than 8 interim responses"));
+  EXPECT_THAT(error_text(get(endless.url())),
+              StartsWith("malformed: more than 8 interim responses"));
   raw_server other(answering_once("HTTP/1.1 101 Switching Protocols\r\n\r\n"));
-  EXPECT_THAT(problem(get(other.url())), StartsWith("malformed: the response switches protocols"));
+  EXPECT_THAT(error_text(get(other.url())),
+              StartsWith("malformed: the response switches protocols"));
 }
 
 TEST_F(http_client, an_answer_to_HEAD_has_no_body) {
@@ -248,7 +250,7 @@ TEST_F(http_client, an_answer_to_HEAD_has_no_body) {
     what.method = "HEAD";
     what.url = head.url();
     const fetched got = get(std::move(what));
-    ASSERT_TRUE(got) << problem(got);
+    ASSERT_TRUE(got) << error_text(got);
     EXPECT_EQ(got.header("content-length"), "5000000");
     EXPECT_EQ(got.body, "");
   }
@@ -265,12 +267,12 @@ TEST_F(http_client, reports_a_refused_connection) {
     free = was.port();
   }
   EXPECT_EQ(
-      problem(get("http://127.0.0.1:" + std::to_string(free))),
+      error_text(get("http://127.0.0.1:" + std::to_string(free))),
       "connect: cannot connect to 127.0.0.1:" + std::to_string(free) + ": Connection refused");
 }
 
 TEST_F(http_client, reports_a_name_that_cannot_be_resolved) {
-  EXPECT_THAT(problem(get("http://no-such-host.invalid/")),
+  EXPECT_THAT(error_text(get("http://no-such-host.invalid/")),
               StartsWith("resolve: the name no-such-host.invalid cannot be resolved: "));
 }
 
@@ -293,10 +295,10 @@ TEST_F(http_client, gives_up_in_time) {
   fetch what;
   what.timeout = 50ms;
   what.url = silent.url();
-  EXPECT_EQ(problem(get(what)), "timeout: no response came in time");
+  EXPECT_EQ(error_text(get(what)), "timeout: no response came in time");
   what.url = slow.url();
   what.timeout = 1s;  // the deadline for the start of the response
-  EXPECT_EQ(problem(get(what)), "timeout: the response was not complete in time");
+  EXPECT_EQ(error_text(get(what)), "timeout: the response was not complete in time");
   EXPECT_EQ(counts().connections, 0u);
 }
 
@@ -307,7 +309,7 @@ TEST_F(http_client, refuses_responses_over_the_limits_of_the_request) {
   const auto expect = [&](const std::string& answer, const std::string& why) {
     raw_server peer(answering_once(answer));
     what.url = peer.url();
-    EXPECT_EQ(problem(get(what)), "too large: the response " + why);
+    EXPECT_EQ(error_text(get(what)), "too large: the response " + why);
   };
   expect("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n", "body has more than 10 bytes");
   expect("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n0\r\n\r\n",
@@ -335,23 +337,25 @@ TEST_F(http_client, refuses_what_is_no_HTTP) {
         "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"}) {
     raw_server peer(answering_once(wrong));
-    EXPECT_THAT(problem(get(peer.url())), StartsWith("malformed: the response is not valid HTTP: "))
+    EXPECT_THAT(error_text(get(peer.url())),
+                StartsWith("malformed: the response is not valid HTTP: "))
         << wrong;
   }
 }
 
 TEST_F(http_client, reports_a_connection_closed_before_the_response_is_complete) {
   raw_server at_once([](raw_client& peer, int) { raw_server::read_head(peer); });
-  EXPECT_THAT(problem(get(at_once.url())), StartsWith("closed: the connection was closed before"));
+  EXPECT_THAT(error_text(get(at_once.url())),
+              StartsWith("closed: the connection was closed before"));
   raw_server within(answering_once("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"));
-  EXPECT_THAT(problem(get(within.url())),
+  EXPECT_THAT(error_text(get(within.url())),
               StartsWith("closed: the connection ended before the response"));
   raw_server within_head(answering_once("HTTP/1.1 200 OK\r\nContent-"));
-  EXPECT_THAT(problem(get(within_head.url())),
+  EXPECT_THAT(error_text(get(within_head.url())),
               StartsWith("closed: the connection ended before the response"));
   raw_server within_chunk(
       answering_once("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhe"));
-  EXPECT_THAT(problem(get(within_chunk.url())),
+  EXPECT_THAT(error_text(get(within_chunk.url())),
               StartsWith("closed: the connection ended before the response"));
   raw_server reset([](raw_client& peer, int) {
     raw_server::read_head(peer);
@@ -373,7 +377,7 @@ TEST_F(http_client, accepts_a_response_before_the_body_was_sent) {
   what.url = early.url();
   what.body = std::string(16 * 1024 * 1024, 'x');
   const fetched got = get(std::move(what));
-  ASSERT_TRUE(got) << problem(got);
+  ASSERT_TRUE(got) << error_text(got);
   EXPECT_EQ(got.status, 413u);
   EXPECT_EQ(counts().connections, 0u);
 }
@@ -451,9 +455,9 @@ TEST_F(http_client_redirects, are_followed_and_counted) {
   EXPECT_EQ(got.body, "GET /second?x=1  ");
   EXPECT_EQ(got.url, url("/second?x=1"));
   const fetched endless = get(following("/again"));
-  EXPECT_EQ(problem(endless), "redirects: more than 5 redirects, the last to " + url("/again"));
+  EXPECT_EQ(error_text(endless), "redirects: more than 5 redirects, the last to " + url("/again"));
   EXPECT_EQ(endless.status, 302u);
-  EXPECT_THAT(problem(get(following("/nowhere"))),
+  EXPECT_THAT(error_text(get(following("/nowhere"))),
               StartsWith("redirects: a redirect has an invalid location"));
 }
 
@@ -489,7 +493,7 @@ TEST_F(http_client_redirects, lead_to_allowed_hosts_only) {
   options_.allowed = allowed_hosts::only({"127.0.0.1:" + std::to_string(leading.port())});
   fetch what = following("/");
   what.url = leading.url();
-  EXPECT_THAT(problem(get(what)), StartsWith("not allowed: no connection to 127.0.0.1:"));
+  EXPECT_THAT(error_text(get(what)), StartsWith("not allowed: no connection to 127.0.0.1:"));
 }
 
 // ── Requests ──────────────────────────────────────────────────────────────────────────────────
@@ -501,7 +505,7 @@ TEST_F(http_client, errors_name_the_invalid_part_of_a_request) {
     what.url = to;
     what.method = method;
     what.headers.emplace_back(name, value);
-    return problem(get(std::move(what)));
+    return error_text(get(std::move(what)));
   };
   EXPECT_THAT(wrong("ftp://x/"), HasSubstr("must begin with http:// or https://"));
   EXPECT_THAT(wrong("nothing"), StartsWith("invalid: the URL 'nothing' "));
@@ -523,7 +527,7 @@ TEST_F(http_client, errors_name_the_invalid_part_of_a_request) {
 
 TEST_F(http_client, connects_only_to_allowed_hosts) {
   options_.allowed = allowed_hosts::none();
-  EXPECT_EQ(problem(get("http://127.0.0.1:1/")),
+  EXPECT_EQ(error_text(get("http://127.0.0.1:1/")),
             "not allowed: no connection to 127.0.0.1:1 is allowed: the host is not in the list of "
             "allowed hosts");
 }
@@ -570,7 +574,7 @@ TEST_F(http_client, pending_requests_get_an_error_when_it_is_stopped) {
   auto asked = its().ask<fetch>(no_timeout, std::move(what));
   EXPECT_TRUE(comes_true([&] { return counts().connected == 1; }));
   client_.stop();
-  EXPECT_EQ(problem(asked.get().value()), "stopped: the client has stopped");
+  EXPECT_EQ(error_text(asked.get().value()), "stopped: the client has stopped");
 }
 
 TEST_F(http_client, stays_alive_while_a_request_is_pending) {

@@ -58,10 +58,10 @@ class asking_client : public served {
 };
 
 /// Returns text such as "closed: the connection was closed before a response", for matchers.
-inline std::string problem(const fetched& got) {
+inline std::string error_text(const fetched& got) {
   return std::string(to_string(got.error)) + ": " + got.why;
 }
-inline std::string problem(const connected& got) {
+inline std::string error_text(const connected& got) {
   return std::string(to_string(got.error)) + ": " + got.why;
 }
 

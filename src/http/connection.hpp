@@ -118,10 +118,15 @@ class basic_connection : public actor {
     return how == delivery::accepted || how == delivery::paused;
   }
 
-  /// Starts the coroutine of a route. False: the system is stopping, and `asked` is lost.
+  /// Starts the coroutine of a route. Returns false, and `asked` is lost, if the system is
+  /// stopping, or if twice as many handlers exist as there may be connections: they do not end
+  /// although their clients have gone.
+  ///
   /// Errors: std::bad_alloc.
   bool start_handler(const route_handler& how, std::uint64_t number, request asked,
                      body_share share) {
+    const std::size_t alive = on_->handlers_alive.load(relaxed);  // [handlers]
+    if (alive / 2 >= on_->limits().connections_max) return false;
     handlers_.reserve_one();
     spawn_options options = without_limits(pump_);
     if (how.options.where) options.where = *how.options.where;

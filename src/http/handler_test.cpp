@@ -328,6 +328,52 @@ TEST_P(http_coroutine, leaves_what_a_client_sends_ahead_for_later) {
   sender.join();
 }
 
+// The read that watches the client is outstanding when the next request begins.
+TEST_P(http_coroutine, may_be_followed_by_a_websocket_that_was_sent_ahead) {
+  start_with([](http::server& s) { s.websocket<echo>("/echo"); });
+  raw_client c = connect();
+  c.send("GET /waits HTTP/1.1\r\nHost: here\r\n\r\n");
+  (void)log_->lines(1);
+  c.ask_upgrade("/echo");
+  EXPECT_TRUE(comes_true([&] { return statistics().bytes_in > 150; }));
+  it_.send(give_way{});
+  EXPECT_EQ(c.read_answer().body, "7");
+  EXPECT_EQ(c.read_answer(false).status, 101u);
+  for (int i = 0; i < 3; ++i) {
+    c.say("hello " + std::to_string(i));
+    EXPECT_EQ(c.hear(), "hello " + std::to_string(i));
+  }
+}
+
+TEST_P(http_coroutine, may_be_followed_by_a_request_that_expects_100_continue) {
+  start_with();
+  raw_client c = connect();
+  c.send("GET /waits HTTP/1.1\r\nHost: here\r\n\r\n");
+  (void)log_->lines(1);
+  c.send("POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+  EXPECT_TRUE(comes_true([&] { return statistics().bytes_in > 100; }));
+  it_.send(give_way{});
+  EXPECT_EQ(c.read_answer().body, "7");
+  EXPECT_EQ(c.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+  c.send("ok");
+  EXPECT_EQ(c.read_answer().body, "ok");
+}
+
+// As above, with an error, after which the connection lingers.
+TEST_P(http_coroutine, may_be_followed_by_a_malformed_request) {
+  start_with();
+  raw_client c = connect();
+  c.send("GET /waits HTTP/1.1\r\nHost: here\r\n\r\n");
+  (void)log_->lines(1);
+  c.send("GET /plain HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(comes_true([&] { return statistics().bytes_in > 50; }));
+  it_.send(give_way{});
+  EXPECT_EQ(c.read_answer().body, "7");
+  EXPECT_EQ(c.read_answer().status, 400u);
+  EXPECT_EQ(c.read_to_end(), "");
+  EXPECT_FALSE(c.was_reset());
+}
+
 TEST_P(http_coroutine, is_destroyed_when_its_client_disconnects) {
   start_with();
   {

@@ -37,7 +37,8 @@ namespace troupe::http::detail {
 /// A request whose handler is a coroutine is `handling` between reading and writing. The socket is
 /// read meanwhile: what a client sends ahead waits in the buffer, up to its size, and the end of a
 /// client cancels the handler. This read continues after the response, and is then the read that
-/// waits for the next request.
+/// waits for the next request. If it is outstanding when a WebSocket begins, it is cancelled and
+/// awaited first, in the phase `upgrading`.
 ///
 /// Memory for a request is bounded: 16 KiB of unparsed bytes, header_bytes for the head, body_bytes
 /// for the body. The bodies of all connections share request_bodies_bytes.
@@ -84,7 +85,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
 
   /// The connection is gone. Outstanding operations complete on their own.
   void abandon() noexcept {
-    if (phase_ == phase::handling) this->counts().handlers.subtract();
+    uncount_handler();
     this->disown();
     place_.leave();
     base::cut(socket());
@@ -99,7 +100,16 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   time_point tick(time_point now);
 
  private:
-  enum class phase : std::uint8_t { waiting, reading, making, handling, writing, lingering, over };
+  enum class phase : std::uint8_t {
+    waiting,
+    reading,
+    making,
+    handling,
+    writing,
+    upgrading,
+    lingering,
+    over
+  };
 
   Stream& socket() noexcept { return stream_.next_layer(); }
   void enter(phase next, time_point due) {
@@ -132,7 +142,11 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   void await_metrics(const ref<metrics_maker>& from);
   void await_handler(const route_handler& by);
   void watch_client();
+  void switch_to_websocket();
   void client_is_gone();
+  void uncount_handler() noexcept {
+    if (std::exchange(is_handler_counted_, false)) this->counts().handlers.subtract();
+  }
   void answer_too_many(duration wait);
   void reject(const refusal& what);
   void fail(const refusal& what);  // for input that has not been counted as a request
@@ -165,11 +179,14 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   bool keep_alive_ = false;
   bool draining_ = false;
   bool timed_out_ = false;
-  bool paused_ = false;      // read() waits for read_at_
-  bool unread_ = false;      // the client may have sent more than was read
-  bool is_reading_ = false;  // a read is outstanding
-  bool is_at_end_ = false;   // the client sends nothing more; found out while a request was handled
-  std::uint64_t scrape_ = 0;   // the number of the last request for metrics
+  bool paused_ = false;               // read() waits for read_at_
+  bool unread_ = false;               // the client may have sent more than was read
+  bool is_reading_ = false;           // a read is outstanding
+  bool is_continuing_ = false;        // 100 Continue is being written
+  std::unique_ptr<upgrade> upgrade_;  // to a WebSocket, once no read is outstanding
+  bool is_at_end_ = false;  // the client sends nothing more; found out while a request was handled
+  std::uint64_t scrape_ = 0;  // the number of the last request for metrics
+  bool is_handler_counted_ = false;
   std::uint64_t handled_ = 0;  // the number of the last request whose handler is a coroutine
   response_form form_;         // of its response
   std::string handled_path_;   // its path, for messages

@@ -4,6 +4,7 @@
 // The steps of http_stage, for the files that instantiate it.
 
 #include <algorithm>
+#include <boost/asio/error.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <span>
@@ -89,6 +90,7 @@ void http_stage<Stream>::charge_received(std::size_t bytes) {
 template <class Stream>
 void http_stage<Stream>::read() {
   if (timed_out_) return fail({408});  // the deadline passed while no read was outstanding
+  if (is_reading_) return;             // since the last request was handled
   if (read_at_ == time_point{} || clock::now() >= read_at_) return start_reading();
   paused_ = true;
   this->owner().set_alarm(read_at_);
@@ -97,7 +99,7 @@ void http_stage<Stream>::read() {
 template <class Stream>
 void http_stage<Stream>::start_reading() {
   read_at_ = {};
-  if (is_reading_) return;  // since the last request was handled
+  if (is_reading_) return;
   is_reading_ = true;
   const std::span<char> room = in_.prepare();
   stream_.async_read_some(boost::asio::buffer(room.data(), room.size()),
@@ -122,10 +124,19 @@ void http_stage<Stream>::on_read(net::error_code error, std::size_t bytes) {
       error ? void(is_at_end_ = true) : in_.commit(bytes);
       if (!error) count_received(bytes);
       return;
+    case phase::upgrading:
+      if (error && error != boost::asio::error::operation_aborted) return finish();
+      if (!error) in_.commit(bytes);
+      return switch_to_websocket();
     case phase::lingering:
       return start_lingering();
     case phase::over:
       return;
+  }
+  if (is_continuing_ && !timed_out_) {
+    error ? void(is_at_end_ = true) : in_.commit(bytes);
+    if (!error) count_received(bytes);
+    return;
   }
   if (error) return timed_out_ ? fail({408}) : finish();
   in_.commit(bytes);
@@ -179,6 +190,8 @@ void http_stage<Stream>::on_head() {
                                            : body_decoder::sized(head.body_bytes);
   this->owner().set_alarm(request_due_);
   if (!head.expects_continue || !in_.unread().empty()) return read_body();
+  // A read may be outstanding since an earlier request. Its bytes wait until this is written.
+  is_continuing_ = true;
   static constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
   boost::asio::async_write(stream_, boost::asio::buffer(go_on),
                            this->template then<&http_stage::on_continued>());
@@ -186,8 +199,10 @@ void http_stage<Stream>::on_head() {
 
 template <class Stream>
 void http_stage<Stream>::on_continued(net::error_code error, std::size_t) {
+  is_continuing_ = false;
+  if (phase_ != phase::reading) return;
   if (error) return timed_out_ ? fail({408}) : finish();
-  read();
+  in_.unread().empty() ? read() : go_through();
 }
 
 template <class Stream>
@@ -248,16 +263,8 @@ void http_stage<Stream>::answer() {
   parser_.reset();
   share_.clear();
   if (auto* to = std::get_if<upgrade>(&result)) {
-    // Nothing may follow before the response: bytes that another party wrote would be read as
-    // WebSocket frames.
-    if (!in_.unread().empty()) {
-      this->counts().malformed_requests.add();
-      return refuse({400, "data was sent before the WebSocket handshake was complete"});
-    }
-    phase_ = phase::over;
-    tell(101, 0);
-    return this->owner().switch_to_websocket(std::move(stream_), std::move(*to), client_key_,
-                                             std::move(place_));
+    upgrade_ = std::make_unique<upgrade>(std::move(*to));
+    return switch_to_websocket();
   }
   auto& r = *std::get_if<reply>(&result);
   // It says that this is the last response, which the client may not expect.
@@ -266,6 +273,26 @@ void http_stage<Stream>::answer() {
     unread_ = true;
   }
   write(std::move(r));
+}
+
+// Nothing may follow before the response: bytes that another party wrote would be read as WebSocket
+// frames. A read that is outstanding since an earlier request ends first.
+template <class Stream>
+void http_stage<Stream>::switch_to_websocket() {
+  if (!in_.unread().empty()) {
+    upgrade_.reset();
+    this->counts().malformed_requests.add();
+    return refuse({400, "data was sent before the WebSocket handshake was complete"});
+  }
+  if (is_reading_) {
+    since_ = clock::now();
+    enter(phase::upgrading, since_ + this->limits().close_timeout);
+    return cancel();
+  }
+  phase_ = phase::over;
+  tell(101, 0);
+  this->owner().switch_to_websocket(std::move(stream_), std::move(*upgrade_), client_key_,
+                                    std::move(place_));
 }
 
 // While draining, requests that were received ahead still get responses.
@@ -302,15 +329,17 @@ void http_stage<Stream>::await_handler(const route_handler& by) {
   form_ = response_form::of(head);
   handled_path_ = head.asked.path();
   since_ = clock::now();
-  handler_due_ = since_ + by.options.timeout.value_or(this->limits().handler_timeout);
+  handler_due_ = later(since_, by.options.timeout.value_or(this->limits().handler_timeout));
   request asked = std::move(head.asked);
   parser_.reset();
   enter(phase::handling, handler_due_);
   this->counts().handlers.add();
+  is_handler_counted_ = true;
   if (this->owner().start_handler(by, ++handled_, std::move(asked), std::move(share_))) {
     return watch_client();
   }
-  handled refused{.number = handled_, .with = response::error(503, "the server is stopping")};
+  handled refused{.number = handled_,
+                  .with = response::error(503, "the server cannot handle more requests")};
   keep_alive_ = false;
   on_handled(std::move(refused));
 }
@@ -326,7 +355,7 @@ void http_stage<Stream>::watch_client() {
 
 template <class Stream>
 void http_stage<Stream>::client_is_gone() {
-  this->counts().handlers.subtract();
+  uncount_handler();
   this->counts().handlers_cancelled.add();
   tell(499, 0);  // as nginx writes it into its log
   finish();
@@ -335,7 +364,7 @@ void http_stage<Stream>::client_is_gone() {
 template <class Stream>
 void http_stage<Stream>::on_handled(handled&& m) {
   if (phase_ != phase::handling || m.number != handled_) return;
-  this->counts().handlers.subtract();
+  uncount_handler();
   if (m.failed) this->counts().handler_failures.add();
   leave_if_draining();
   write(respond_handled(this->on(), form_, keep_alive_, handled_path_, std::move(m.with)));
@@ -520,6 +549,7 @@ time_point http_stage<Stream>::tick(time_point now) {
       this->counts().idle_closed.add();
       base::cut(socket());
       break;
+    case phase::upgrading:
     case phase::lingering:
       due = since_ + l.close_timeout;
       if (now < due) return due;

@@ -7,13 +7,19 @@
 #include <utility>
 
 #include "respond.hpp"
+#include "server_context.hpp"
 
 namespace troupe::http::detail {
 
+void request_handler::count(int change) const noexcept {
+  of_->handlers_alive.fetch_add(static_cast<std::size_t>(change), relaxed);  // [handlers]
+}
+
 task<> request_handler::on(begin) {
   handled result{.number = number_, .with = {}};
-  const std::string path{asked_.path()};
+  std::string path;
   try {
+    path = asked_.path();
     result.with = co_await how_.start(std::move(asked_));
   } catch (...) {
     auto [with, failed] = result_of_exception(path, std::current_exception());

@@ -44,11 +44,16 @@ class request_handler : public actor {
         of_(std::move(of)),
         how_(how),
         share_(std::move(share)),
-        asked_(std::move(asked)) {}
+        asked_(std::move(asked)) {
+    count(1);
+  }
+  ~request_handler() { count(-1); }
 
   task<> on(begin);
 
  private:
+  void count(int change) const noexcept;
+
   const recipient<handled> to_;
   const std::uint64_t number_;
   const std::shared_ptr<const server_context> of_;

@@ -101,6 +101,12 @@ struct server::state {
     for (const ref<detail::metrics_maker>& each : all) each.join();
   }
 
+  // Connections that the gate has not waited for end with their loops.
+  ~state() {
+    loops.clear();
+    context->unfinished.join();
+  }
+
   const std::shared_ptr<detail::server_context> context;
   std::vector<std::unique_ptr<net::loop>> loops;
   ref<detail::gate> gate;  // from start() on
@@ -212,7 +218,10 @@ void server::start() {
 std::uint16_t server::port() const noexcept { return state_->port; }
 
 bool server::drain(std::chrono::milliseconds deadline) {
-  if (!state_->gate || state_->gate.join_for(0s)) return true;
+  if (!state_->gate || state_->gate.join_for(0s)) {
+    state_->context->unfinished.join();
+    return true;
+  }
   state_->context->draining.store(true, relaxed);  // [draining]
   state_->gate.send(detail::gate::drain{});
   const bool in_time = state_->gate.join_for(deadline).has_value();

@@ -75,6 +75,8 @@ struct server_context {
   current_tls tls;                                     // if it is secure
   atomic<bool> draining{false};                        // for health checks
   mutable unfinished_handlers unfinished;              // of connections that have ended
+  // [handlers] relaxed: an amount that publishes nothing.
+  mutable atomic<std::size_t> handlers_alive{0};
 };
 
 }  // namespace troupe::http::detail

@@ -128,7 +128,7 @@ TEST_F(tls_client, trusts_a_host_named_in_a_trusted_certificate) {
   const context its = of_hosts("DNS:localhost,IP:127.0.0.1");
   raw_server server(answering(its.get(), ok_));
   const fetched by_name = get(to(server, "localhost"));
-  ASSERT_TRUE(by_name) << problem(by_name);
+  ASSERT_TRUE(by_name) << error_text(by_name);
   EXPECT_EQ(by_name.body, "secret");
   EXPECT_EQ(get(to(server, "127.0.0.1")).body, "secret");
 }
@@ -136,10 +136,10 @@ TEST_F(tls_client, trusts_a_host_named_in_a_trusted_certificate) {
 TEST_F(tls_client, does_not_believe_another_host) {
   const context its = of_hosts("DNS:example.org");
   raw_server server(answering(its.get(), ok_));
-  EXPECT_EQ(problem(get(to(server, "localhost"))),
+  EXPECT_EQ(error_text(get(to(server, "localhost"))),
             "tls: the TLS handshake with localhost failed: its certificate is not trusted: "
             "hostname mismatch");
-  EXPECT_EQ(problem(get(to(server, "127.0.0.1"))),
+  EXPECT_EQ(error_text(get(to(server, "127.0.0.1"))),
             "tls: the TLS handshake with 127.0.0.1 failed: its certificate is not trusted: IP "
             "address mismatch");
   EXPECT_EQ(counts().answered, 0u);
@@ -151,7 +151,7 @@ TEST_F(tls_client, rejects_a_self_signed_certificate) {
   const context with_it = with(its.get(), made.get());
   raw_server server(answering(with_it.get(), ok_));
   EXPECT_THAT(
-      problem(get(to(server, "localhost"))),
+      error_text(get(to(server, "localhost"))),
       StartsWith(
           "tls: the TLS handshake with localhost failed: its certificate is not trusted: self"));
 }
@@ -160,19 +160,19 @@ TEST_F(tls_client, trusts_only_the_system_authorities_by_default) {
   options_.trusted_certificates.clear();
   const context its = of_hosts("DNS:localhost");
   raw_server server(answering(its.get(), ok_));
-  EXPECT_THAT(problem(get(to(server, "localhost"))),
+  EXPECT_THAT(error_text(get(to(server, "localhost"))),
               HasSubstr("its certificate is not trusted: unable to get local issuer"));
 }
 
 TEST_F(tls_client, rejects_a_certificate_that_is_expired_or_not_yet_valid) {
   const context was = of_hosts("DNS:localhost", -2 * day, -day);
   raw_server old(answering(was.get(), ok_));
-  EXPECT_EQ(problem(get(to(old, "localhost"))),
+  EXPECT_EQ(error_text(get(to(old, "localhost"))),
             "tls: the TLS handshake with localhost failed: its certificate is not trusted: "
             "certificate has expired");
   const context will_be = of_hosts("DNS:localhost", day, 2 * day);
   raw_server early(answering(will_be.get(), ok_));
-  EXPECT_THAT(problem(get(to(early, "localhost"))), HasSubstr("certificate is not yet valid"));
+  EXPECT_THAT(error_text(get(to(early, "localhost"))), HasSubstr("certificate is not yet valid"));
 }
 
 TEST_F(tls_client, takes_no_old_TLS) {
@@ -190,13 +190,13 @@ TEST_F(tls_client, says_that_there_is_no_TLS) {
     peer.half_close();
     peer.read_to_end();
   });
-  EXPECT_THAT(problem(get(to(plain, "localhost"))),
+  EXPECT_THAT(error_text(get(to(plain, "localhost"))),
               StartsWith("tls: the TLS handshake with localhost failed: "));
   raw_server silent([](raw_client& peer, int) { peer.read_to_end(); });
   fetch what;
   what.url = to(silent, "localhost");
   what.timeout = 1s;  // the time for connecting
-  EXPECT_EQ(problem(get(what)), "timeout: localhost did not complete the TLS handshake in time");
+  EXPECT_EQ(error_text(get(what)), "timeout: localhost did not complete the TLS handshake in time");
 }
 
 // A third party could have cut the connection.
@@ -206,7 +206,7 @@ TEST_F(tls_client, a_response_cut_without_close_notify_is_incomplete) {
   raw_server said(answering(its.get(), to_the_end, true));
   EXPECT_EQ(get(to(said, "localhost")).body, "secret");
   raw_server cut(answering(its.get(), to_the_end, false));
-  EXPECT_THAT(problem(get(to(cut, "localhost"))),
+  EXPECT_THAT(error_text(get(to(cut, "localhost"))),
               StartsWith("closed: the connection ended before the response was complete"));
 }
 
@@ -218,7 +218,8 @@ TEST_F(tls_client, follows_no_redirect_out_of_TLS) {
   fetch what;
   what.url = to(server, "localhost");
   what.redirects = 3;
-  EXPECT_THAT(problem(get(what)), StartsWith("redirects: a redirect leads from https to http://"));
+  EXPECT_THAT(error_text(get(what)),
+              StartsWith("redirects: a redirect leads from https to http://"));
 }
 
 class counting : public actor {
@@ -265,7 +266,7 @@ TEST_F(tls_client, connects_a_WebSocket) {
   connect_websocket what("wss://localhost:" + std::to_string(server.port()) + "/",
                          served_by<counting>(system_, log));
   const connected got = its_answer(std::move(what));
-  ASSERT_TRUE(got) << problem(got);
+  ASSERT_TRUE(got) << error_text(got);
   got.socket.send("hello");
   EXPECT_THAT(log->lines(3), testing::ElementsAre("welcome", "hello", "closed 1006"));
 }
@@ -275,7 +276,7 @@ TEST_F(tls_client, connects_no_WebSocket_to_another_host) {
   raw_server server(answering(its.get(), ok_));
   connect_websocket what("wss://localhost:" + std::to_string(server.port()) + "/",
                          served_by<counting>(system_, std::make_shared<diary>()));
-  EXPECT_EQ(problem(its_answer(std::move(what))),
+  EXPECT_EQ(error_text(its_answer(std::move(what))),
             "tls: the TLS handshake with localhost failed: its certificate is not trusted: "
             "hostname mismatch");
 }

@@ -32,6 +32,22 @@ class pouring : public actor {
   http::websocket client_;
 };
 
+struct open_gate {};
+
+/// Replies when the test calls reply_all.
+class gatekeeper : public actor {
+ public:
+  struct reply_all {};
+  void on(open_gate, reply<int> owed) { owed_.push_back(std::move(owed)); }
+  void on(reply_all) {
+    for (reply<int>& each : owed_) each.set_value(0);
+    owed_.clear();
+  }
+
+ private:
+  std::vector<reply<int>> owed_;
+};
+
 class https_server : public served {
  protected:
   http::options with_tls() const {
@@ -47,6 +63,10 @@ class https_server : public served {
       s.route("GET", "/large",
               [](const request&) { return response::text(std::string(3'000'000, 'L')); });
       s.route("POST", "/echo", [](const request& r) { return response::text(r.body()); });
+      s.get("/later", [this](request) -> task<response> {
+        (void)co_await gate_.ask<open_gate>(no_timeout);
+        co_return response::text("later\n");
+      });
       s.websocket<echo>("/echo");
       s.websocket<obedient>("/obey", log_);
       s.websocket<pouring>("/pour");
@@ -66,6 +86,7 @@ class https_server : public served {
   const certificate_folder folder_;
   const tls_options files_ = folder_.write("one", test_certificate{});
   const std::shared_ptr<diary> log_ = std::make_shared<diary>();
+  const ref<gatekeeper> gate_ = system_.spawn<gatekeeper>();
 };
 
 TEST_F(https_server, serves_requests_and_websockets) {
@@ -80,6 +101,54 @@ TEST_F(https_server, serves_requests_and_websockets) {
   }
   EXPECT_EQ(statistics().tls_handshakes, 1u);
   EXPECT_EQ(statistics().websockets, 1u);
+}
+
+// The read that watches the client is outstanding when the next request begins.
+TEST_F(https_server, a_coroutine_may_be_followed_by_anything_that_was_sent_ahead) {
+  serve(with_tls());
+  const auto wait_and_reply = [&](std::uint64_t bytes) {
+    EXPECT_TRUE(comes_true([&] { return statistics().bytes_in >= bytes; }));
+    EXPECT_TRUE(comes_true([&] { return statistics().handlers == 1; }));
+    gate_.send(gatekeeper::reply_all{});
+  };
+  const std::string later = "GET /later HTTP/1.1\r\nHost: a\r\n\r\n";
+  {
+    tls_raw_client c = secure_connect();
+    c.send(later);
+    c.ask_upgrade("/echo");
+    wait_and_reply(150);
+    EXPECT_EQ(c.read_answer().body, "later\n");
+    EXPECT_EQ(c.read_answer().status, 101u);
+    for (int i = 0; i < 3; ++i) {
+      c.say(std::to_string(i));
+      EXPECT_EQ(c.hear(), std::to_string(i));
+    }
+  }
+  {
+    const std::uint64_t before = statistics().bytes_in;
+    tls_raw_client c = secure_connect();
+    c.send(later);
+    c.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
+    wait_and_reply(before + 100);
+    EXPECT_EQ(c.read_answer().body, "later\n");
+    EXPECT_EQ(c.read_until("\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+    c.send("ok");
+    EXPECT_EQ(c.read_answer().body, "ok");
+    c.send(later + "GET /hello HTTP/1.1\r\n\r\n");  // without Host
+    wait_and_reply(before + 150);
+    EXPECT_EQ(c.read_answer().body, "later\n");
+    EXPECT_EQ(c.read_answer().status, 400u);
+    EXPECT_EQ(c.read_to_end(), "");
+  }
+  {
+    const tls_raw_client c = [&] {
+      tls_raw_client gone = secure_connect();
+      gone.send(later);
+      EXPECT_TRUE(comes_true([&] { return statistics().handlers == 1; }));
+      return gone;
+    }();
+  }
+  EXPECT_TRUE(comes_true([&] { return statistics().handlers_cancelled == 1; }));
 }
 
 TEST_F(https_server, takes_many_messages_at_once) {

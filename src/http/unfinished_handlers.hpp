@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <list>
 #include <mutex>
@@ -70,8 +72,8 @@ class running_handlers {
 /// The handlers whose connections have ended before them: a server waits for these when it stops,
 /// so that no handler uses anything that the server's owner destroys afterwards.
 ///
-/// A handler that could not be told to stop, for lack of memory, is told when the next connection
-/// ends, or when the server stops.
+/// A handler that could not be told to stop, for lack of memory, is told when many further ones
+/// have been added, or when the server stops.
 ///
 /// Threads: any.
 class unfinished_handlers {
@@ -80,14 +82,18 @@ class unfinished_handlers {
   void add(running_handlers&& of) noexcept {
     (void)of.stop_now();
     of.forget_ended();
+    if (of.running_.empty()) return;
     const std::lock_guard lock(mutex_);
     all_.running_.splice(all_.running_.end(), of.running_);
+    if (all_.running_.size() < look_at_) return;
     all_.forget_ended();
     (void)all_.stop_now();
+    look_at_ = std::max(look_at_min, 2 * all_.running_.size());
   }
 
   /// Waits until all of them have terminated.
   void join() {
+    const std::lock_guard one_at_a_time(join_mutex_);
     running_handlers those;
     {
       const std::lock_guard lock(mutex_);
@@ -98,7 +104,12 @@ class unfinished_handlers {
   }
 
  private:
-  mutex mutex_;
+  // All of them are examined again when their number has doubled.
+  static constexpr std::size_t look_at_min = 64;
+
+  mutex join_mutex_;
+  mutex mutex_;  // guards what follows
+  std::size_t look_at_ = look_at_min;
   running_handlers all_;
 };
 

@@ -48,7 +48,7 @@ class websocket_client : public asking_client {
       does(p, n);
     });
     const connected got = open(peer.websocket_url());
-    EXPECT_TRUE(got) << problem(got);
+    EXPECT_TRUE(got) << error_text(got);
     const auto lines = log_->lines(1);
     return lines.empty() ? "nothing" : lines.back();
   }
@@ -59,7 +59,7 @@ class websocket_client : public asking_client {
 TEST_F(websocket_client, talks_to_a_server) {
   start(on_free_port(), [](http::server& on) { on.websocket<echo>("/echo"); });
   const connected got = open(served_url("/echo?a=b"));
-  ASSERT_TRUE(got) << problem(got);
+  ASSERT_TRUE(got) << error_text(got);
   EXPECT_EQ(got.status, 101u);
   EXPECT_EQ(got.socket.upgrade_request().target(), "/echo?a=b");
   got.socket.send("hello");
@@ -120,7 +120,7 @@ TEST_F(websocket_client, sends_the_requested_subprotocols_and_headers) {
   what.protocols = {"feed.v1", "feed.v2"};
   what.headers.emplace_back("X-Key", "k");
   const connected got = open(std::move(what));
-  ASSERT_TRUE(got) << problem(got);
+  ASSERT_TRUE(got) << error_text(got);
   EXPECT_EQ(got.socket.protocol(), "feed.v2");
   EXPECT_THAT(log_->lines(1), ElementsAre("text early"));
   EXPECT_THAT(asked, StartsWith("GET /feed HTTP/1.1\r\nHost: 127.0.0.1:"));
@@ -144,7 +144,7 @@ TEST_F(websocket_client, receives_messages_sent_directly_after_the_handshake) {
     p.read_to_end();
   });
   const connected got = open(peer.websocket_url());
-  ASSERT_TRUE(got) << problem(got);
+  ASSERT_TRUE(got) << error_text(got);
   const auto lines = log_->lines(300);
   ASSERT_EQ(lines.size(), 300u);
   for (std::size_t i = 0; i < 300; ++i) EXPECT_EQ(lines[i], "text " + std::to_string(i));
@@ -168,20 +168,20 @@ TEST_F(websocket_client, accepts_only_a_response_that_matches_its_key) {
   const std::string begin =
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n"
       "Connection: Upgrade\r\n";
-  EXPECT_THAT(problem(answered(begin + "\r\n")),
+  EXPECT_THAT(error_text(answered(begin + "\r\n")),
               HasSubstr("Sec-WebSocket-Accept in the response does not match"));
   EXPECT_THAT(
-      problem(answered(begin + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n")),
+      error_text(answered(begin + "Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n")),
       StartsWith("malformed: Sec-WebSocket-Accept in the response does not match"));
-  EXPECT_THAT(problem(answered("HTTP/1.1 101 Switching Protocols\r\n\r\n")),
+  EXPECT_THAT(error_text(answered("HTTP/1.1 101 Switching Protocols\r\n\r\n")),
               HasSubstr("does not upgrade to a WebSocket"));
   const connected refused = answered("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno");
-  EXPECT_EQ(problem(refused), "refused: the response status is 403 Forbidden");
+  EXPECT_EQ(error_text(refused), "refused: the response status is 403 Forbidden");
   EXPECT_EQ(refused.status, 403u);
-  EXPECT_THAT(problem(answered("SSH-2.0\r\n\r\n")),
+  EXPECT_THAT(error_text(answered("SSH-2.0\r\n\r\n")),
               StartsWith("malformed: the response is not valid HTTP"));
-  EXPECT_THAT(problem(answered("HTTP/1.1 101 Sw")), StartsWith("closed: "));
-  EXPECT_THAT(problem(answered(begin + "X: " + std::string(20'000, 'x') + "\r\n\r\n")),
+  EXPECT_THAT(error_text(answered("HTTP/1.1 101 Sw")), StartsWith("closed: "));
+  EXPECT_THAT(error_text(answered(begin + "X: " + std::string(20'000, 'x') + "\r\n\r\n")),
               StartsWith("too large: "));
   EXPECT_EQ(log_->size(), 0u) << "there is no session";
 }
@@ -194,7 +194,7 @@ TEST_F(websocket_client, believes_no_extension_and_no_other_subprotocol) {
     });
     connect_websocket what = to(peer.websocket_url());
     what.protocols = std::move(protocols);
-    return problem(open(std::move(what)));
+    return error_text(open(std::move(what)));
   };
   EXPECT_THAT(answered("Sec-WebSocket-Extensions: permessage-deflate\r\n", {}),
               HasSubstr("selects an extension"));
@@ -208,18 +208,18 @@ TEST_F(websocket_client, gives_up_in_time) {
   raw_server silent([](raw_client& p, int) { p.read_to_end(); });
   connect_websocket what = to(silent.websocket_url());
   what.timeout = 1s;  // the time for connecting
-  EXPECT_EQ(problem(open(std::move(what))),
+  EXPECT_EQ(error_text(open(std::move(what))),
             "timeout: 127.0.0.1 did not complete the WebSocket handshake in time");
 }
 
 TEST_F(websocket_client, errors_name_the_invalid_part_of_a_request) {
-  EXPECT_THAT(problem(open("http://a/")), HasSubstr("must begin with ws:// or wss://"));
+  EXPECT_THAT(error_text(open("http://a/")), HasSubstr("must begin with ws:// or wss://"));
   connect_websocket what = to("ws://a/");
   what.protocols = {"a b"};
-  EXPECT_THAT(problem(open(what)), HasSubstr("is not a token of HTTP"));
+  EXPECT_THAT(error_text(open(what)), HasSubstr("is not a token of HTTP"));
   what.protocols = {};
   what.headers.emplace_back("Sec-WebSocket-Key", "x");
-  EXPECT_THAT(problem(open(what)), HasSubstr("is set by the client itself"));
+  EXPECT_THAT(error_text(open(what)), HasSubstr("is set by the client itself"));
 }
 
 TEST_F(websocket_client, opens_no_more_than_it_may) {
@@ -227,7 +227,7 @@ TEST_F(websocket_client, opens_no_more_than_it_may) {
   start(on_free_port(), [](http::server& on) { on.websocket<echo>("/echo"); });
   const connected one = open(served_url("/echo"));
   ASSERT_TRUE(one);
-  EXPECT_EQ(problem(open(served_url("/echo"))),
+  EXPECT_EQ(error_text(open(served_url("/echo"))),
             "overloaded: 1 WebSockets are connected already, which is the limit websockets_max");
   one.socket.close();
   EXPECT_TRUE(comes_true([&] { return counts().websockets == 0; }));
@@ -358,7 +358,7 @@ TEST_F(websocket_client, holds_a_peer_back_that_floods) {
   });
   const auto go_on = std::make_shared<std::atomic<bool>>(false);
   const connected got = open({flooding.websocket_url(), served_by<slow>(system_, log_, go_on)});
-  ASSERT_TRUE(got) << problem(got);
+  ASSERT_TRUE(got) << error_text(got);
   EXPECT_EQ(log_->lines(4).size(), 4u);
   // The kernel's buffers of both ends are full, and nothing more is taken.
   EXPECT_TRUE(comes_true([&] { return refused == 100'000; }));

@@ -102,7 +102,7 @@ class conversation::inside {
     net::socket server(context_, net::protocol::v4(), ends_[1]);
     connection_ = system_.spawn<hd::connection>({.where = bound_to(pump_)}, on_, std::move(server),
                                                 boost::asio::ip::make_address("127.0.0.1"),
-                                                hd::connection::entry::admitted);
+                                                hd::connection::entry::admitted, pump_);
     witness_ = system_.spawn<witness>(connection_.address(), is_over_);
     run();
   }

@@ -709,7 +709,7 @@ mutant("body_limit_off_by_one", "plain", "a chunked body that is exactly as long
 mutant("refused_goes_on", "after", "what follows a refused request is taken for the next one",
        "«keep_alive_ = false;» unread_ = true; reply r", "")
 mutant("frames_before_upgrade", "plain", "what was sent before the answer to an upgrade is read as frames",
-       "if («!in_.unread().empty()») { this->counts().malformed_requests", "false")
+       "if («!in_.unread().empty()») { upgrade_.reset(); this->counts().malformed_requests", "false")
 mutant("log_names_request_before", "third", "the access log names the request before for a malformed one",
        "method_.clear(); target_.clear();", "")
 mutant("drained_goes_on", "crossed", "a connection that drains takes more requests",
