@@ -421,6 +421,11 @@ void ask_future_base::wait_in_turn(control_block& me, time_point end) {
                    "without a time-out could wait forever: pass a time-out to ask(), or use "
                    "co_await or then()");
   }
+  if (to_ == address{} && me.home().driven() != nullptr) {
+    refuse_to_wait(me.name(),
+                   "in a simulation would wait forever for something that is not an actor: use "
+                   "co_await or then()");
+  }
   if (to_ == address{}) return sleep_until_answer(end);  // no actor replies
   request_cycles& all = me.home().request_cycles();
   if (number_ == 0) number_ = request_cycles::next_number();

@@ -177,7 +177,8 @@ void blocking_queue::submit(const std::shared_ptr<blocking_job>& job, duration t
     const std::lock_guard lock(mutex_);
     if (closed_ || living_ == 0) {
       why_not = ask_error::stopped;
-    } else if (waiting_.size() >= options_.queue_max + idle_.size() + woken_) {
+    } else if (const std::size_t free = idle_.size() + woken_;
+               waiting_.size() >= free && waiting_.size() - free >= options_.queue_max) {
       why_not = ask_error::refused;
       ++counts_.calls_refused;
     } else {

@@ -7,9 +7,9 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -24,10 +24,13 @@ std::string escaped(std::string_view text) {
   return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+// A name in an error, which repeats no more of a request than this.
+std::string_view shown(std::string_view name) noexcept { return name.substr(0, 64); }
+
 // RFC 6901, 3.
 std::string as_part(std::string_view name) {
   std::string part;
-  for (const char c : name) {
+  for (const char c : shown(name)) {
     if (c == '~') {
       part += "~0";
     } else if (c == '/') {
@@ -39,35 +42,52 @@ std::string as_part(std::string_view name) {
   return part;
 }
 
-/// Builds a document with limited depth, and without names that occur twice in one object.
-class strict_builder {
+/// Looks for what the parser accepts and this layer does not: deep nesting, and names that occur
+/// twice in one object. It returns false as soon as it finds something.
+class strict_check final : public json::json_sax_t {
  public:
-  bool operator()(int depth, json::parse_event_t event, json& parsed) {
-    switch (event) {
-      case json::parse_event_t::object_start:
-        names_.emplace_back();
-        break;
-      case json::parse_event_t::object_end:
-        names_.pop_back();
-        break;
-      case json::parse_event_t::key:
-        if (!names_.back().insert(parsed.get_ref<const std::string&>()).second && why_.empty()) {
-          why_ = "has two members of the name " + escaped(parsed.get_ref<const std::string&>());
-        }
-        break;
-      default:
-        break;
-    }
-    if (depth > static_cast<int>(json_document::depth_max)) {
-      why_ = "is nested more than " + std::to_string(json_document::depth_max) + " deep";
-      return false;
-    }
-    return true;
-  }
   [[nodiscard]] const std::string& why() const noexcept { return why_; }
 
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    names_.emplace_back();
+    return enter();
+  }
+  bool key(string_t& name) override {
+    if (names_.back().insert(name).second) return true;
+    why_ = "has two members of the name " + escaped(shown(name));
+    return false;
+  }
+  bool end_object() override {
+    names_.pop_back();
+    --depth_;
+    return true;
+  }
+  bool start_array(std::size_t) override { return enter(); }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const json::exception&) override {
+    why_ = "is not valid JSON (RFC 8259)";
+    return false;
+  }
+
  private:
-  std::vector<std::set<std::string>> names_;
+  bool enter() {
+    if (++depth_ <= json_document::depth_max) return true;
+    why_ = "is nested more than " + std::to_string(json_document::depth_max) + " deep";
+    return false;
+  }
+
+  std::size_t depth_ = 0;
+  std::vector<std::unordered_set<std::string>> names_;
   std::string why_;
 };
 
@@ -79,20 +99,15 @@ struct json_document::parsed {
   json value;
 };
 
-json_document::json_document(std::string_view text) : value_(std::make_unique<parsed>()) {
-  strict_builder build;
-  json read = json::parse(
-      text.begin(), text.end(),
-      [&](int depth, json::parse_event_t event, json& part) { return build(depth, event, part); },
-      false);
-  if (!build.why().empty()) {
-    add("", build.why());
-    value_.reset();
-  } else if (read.is_discarded()) {
+json_document::json_document(std::string_view text) {
+  strict_check check;
+  // For the parser, a zero byte is the end of the text.
+  if (text.find('\0') != std::string_view::npos) {
     add("", "is not valid JSON (RFC 8259)");
-    value_.reset();
+  } else if (!json::sax_parse(text.begin(), text.end(), &check)) {
+    add("", check.why());
   } else {
-    value_->value = std::move(read);
+    value_ = std::make_unique<parsed>(parsed{json::parse(text.begin(), text.end())});
   }
 }
 
@@ -192,6 +207,7 @@ std::vector<std::string_view> json_cursor::names() const {
 
 void json_cursor::expect_only(const std::vector<std::string_view>& allowed) const {
   for (const auto& each : value_of(value_).items()) {
+    if (has_all_errors()) return;
     if (std::find(allowed.begin(), allowed.end(), each.key()) != allowed.end()) continue;
     std::string detail = "is unknown; allowed are:";
     for (const std::string_view name : allowed) {
@@ -201,7 +217,13 @@ void json_cursor::expect_only(const std::vector<std::string_view>& allowed) cons
   }
 }
 
-void json_cursor::add_error(std::string detail) const { in_->add(pointer(), std::move(detail)); }
+void json_cursor::add_error(std::string detail) const {
+  if (!has_all_errors()) in_->add(pointer(), std::move(detail));
+}
+
+bool json_cursor::has_all_errors() const noexcept {
+  return in_->errors_.size() == json_document::errors_max;
+}
 
 std::string json_cursor::pointer() const {
   if (parent_ == nullptr) return {};

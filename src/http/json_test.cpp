@@ -174,6 +174,28 @@ TEST(json, depth_is_limited) {
   }
 }
 
+// The time for a text of 1 MiB, the default limit of bodies, is linear in its size.
+TEST(json, hostile_texts_take_no_longer_than_others) {
+  std::string objects = "[{}";
+  while (objects.size() < 1'000'000) objects += ",{}";
+  EXPECT_EQ(errors_of<std::vector<item>>(objects + "]").size(), 16u);
+  std::string values = "{\"" + std::string(500'000, 'k') + "\":[true";
+  while (values.size() < 1'000'000) values += ",true";
+  const auto errors = errors_of<std::map<std::string, std::vector<int>>>(values + "]}");
+  ASSERT_EQ(errors.size(), 16u);
+  EXPECT_LT(errors.back().field.size(), 100u);
+  std::string names = "{\"a\":1";
+  for (int i = 0; names.size() < 1'000'000; ++i) names += ",\"" + std::to_string(i) + "\":1";
+  EXPECT_EQ(errors_of<item>(names + "}").size(), 16u);
+}
+
+TEST(json, refuses_what_follows_a_zero_byte_and_numbers_without_a_value) {
+  EXPECT_EQ(errors_of<int>(std::string("1\0", 2)).size(), 1u);
+  EXPECT_EQ(errors_of<float>("1e300").size(), 1u);
+  EXPECT_EQ(errors_of<double>("1e300").size(), 0u);
+  EXPECT_EQ(errors_of<double>("1e400").size(), 1u);
+}
+
 TEST(json, at_most_16_errors_are_reported) {
   std::string text = "[";
   for (int i = 0; i < 1000; ++i) text += i == 0 ? "true" : ",true";

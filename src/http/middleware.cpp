@@ -13,6 +13,7 @@
 #include <troupe/http/problem.hpp>
 
 #include "middleware_chain.hpp"
+#include "request_access.hpp"
 #include "text.hpp"
 
 namespace troupe::http {
@@ -71,8 +72,9 @@ void expect_realm(std::string_view realm) {
       "backslashes");
 }
 
-// The part after "Basic " or "Bearer "; nothing for another scheme.
+// The part after "Basic " or "Bearer "; nothing for another scheme, and for several headers.
 std::optional<std::string_view> credentials_of(const request& r, std::string_view scheme) {
+  if (request_access::count(r, "Authorization") != 1) return std::nullopt;
   const std::string_view text = r.header("Authorization");
   if (text.size() <= scheme.size() || text[scheme.size()] != ' ' ||
       !equal_ignoring_case(text.substr(0, scheme.size()), scheme)) {
@@ -108,14 +110,21 @@ std::optional<basic_credentials> basic_of(const request& r) {
   if (!decoded) return std::nullopt;
   const std::size_t colon = decoded->find(':');
   if (colon == std::string::npos) return std::nullopt;
+  // RFC 7617, 2.
+  if (std::any_of(decoded->begin(), decoded->end(),
+                  [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; })) {
+    return std::nullopt;
+  }
   return basic_credentials{decoded->substr(0, colon), decoded->substr(colon + 1)};
 }
 
 // RFC 6750, 2.1.
 std::optional<bearer_token> bearer_of(const request& r) {
-  constexpr std::string_view marks = "-._~+/=";
+  constexpr std::string_view marks = "-._~+/";
   const auto token = credentials_of(r, "Bearer");
-  if (!token || token->empty() || !std::all_of(token->begin(), token->end(), [&](char c) {
+  if (!token || token->find_last_not_of('=') == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = token->substr(0, token->find_last_not_of('=') + 1);
+  if (!std::all_of(rest.begin(), rest.end(), [&](char c) {
         return (c >= '0' && c <= '9') || (to_lower(c) >= 'a' && to_lower(c) <= 'z') ||
                marks.find(c) != std::string_view::npos;
       })) {

@@ -233,7 +233,7 @@ TEST_F(with_middleware, basic_authentication_asks_for_credentials) {
        {"Basic b3R0bzpwYXNzOndvcmQ=", "Basic YW5uYTpwYXNz", "Basic YW5uYTpwYXNzOndvcmQ",
         "Basic YW5uYTpwYXNzOndvcmQ=x", "Basic YW5u YTpwYXNzOndvcmQ=", "Basic =", "Basic", "Basic ",
         "Basic YW5uYQ==", "Basicx YW5uYTpwYXNzOndvcmQ=", "Bearer YW5uYTpwYXNzOndvcmQ=",
-        "Basic Y===", "Basic ====", "Basic YW5uYTpwYXNzOndvcm=="}) {
+        "Basic Y===", "Basic ====", "Basic YW5uYTpwYXNzOndvcm==", "Basic YW5uYTpwYXNzOndvcmQK"}) {
     EXPECT_EQ(get("/me", std::string("Authorization: ") + wrong + "\r\n").status, 401u) << wrong;
   }
 }
@@ -249,7 +249,8 @@ TEST_F(with_middleware, bearer_authentication_asks_for_a_token) {
   EXPECT_EQ(get("/me").headers.at("www-authenticate"), "Bearer realm=\"bank\"");
   EXPECT_EQ(get("/me", "Authorization: Bearer abc.DEF-1\r\n").body, "abc.DEF-1");
   for (const char* wrong :
-       {"Bearer abc", "Bearer abc.DEF-1 x", "Bearer \"abc\"", "Basic abc.DEF-1"}) {
+       {"Bearer abc", "Bearer abc.DEF-1 x", "Bearer \"abc\"", "Basic abc.DEF-1",
+        "Bearer =", "Bearer a=b", "Bearer abc.DEF-1\r\nAuthorization: Bearer abc.DEF-1"}) {
     EXPECT_EQ(get("/me", std::string("Authorization: ") + wrong + "\r\n").status, 401u) << wrong;
   }
 }

@@ -81,6 +81,8 @@ class json_cursor {
   /// Adds an error for each member that is not listed.
   void expect_only(const std::vector<std::string_view>& allowed) const;
   void add_error(std::string detail) const;
+  /// Returns true if no more errors are reported.
+  [[nodiscard]] bool has_all_errors() const noexcept;
 
  private:
   [[nodiscard]] std::string pointer() const;
@@ -180,7 +182,11 @@ void read_json(const json_cursor& from, T& into) {
     (void)from.read(into);
   } else if constexpr (std::floating_point<T>) {
     double value = 0;
-    if (from.read(value)) into = static_cast<T>(value);
+    if (!from.read(value)) return;
+    if (value > std::numeric_limits<T>::max() || value < std::numeric_limits<T>::lowest()) {
+      return from.add_error("must be a number within the range of the type");
+    }
+    into = static_cast<T>(value);
   } else if constexpr (std::signed_integral<T>) {
     std::int64_t value = 0;
     if (from.read_integer(value, std::numeric_limits<T>::min(), std::numeric_limits<T>::max())) {
@@ -198,7 +204,7 @@ void read_json(const json_cursor& from, T& into) {
   } else if constexpr (is_list<T>) {
     const std::optional<std::size_t> size = from.elements();
     into.clear();
-    for (std::size_t i = 0; i < size.value_or(0); ++i) {
+    for (std::size_t i = 0; i < size.value_or(0) && !from.has_all_errors(); ++i) {
       typename T::value_type one{};
       read_json(from.element(i), one);
       into.push_back(std::move(one));
@@ -207,6 +213,7 @@ void read_json(const json_cursor& from, T& into) {
     if (!from.is_object()) return;
     into.clear();
     for (const std::string_view name : from.names()) {
+      if (from.has_all_errors()) return;
       read_json(from.member(name), into[std::string{name}]);
     }
   } else if constexpr (described_enum<T>) {

@@ -131,6 +131,7 @@ class request {
   };
 
   std::string_view view(slice s) const noexcept {
+    if (s.begin > head_.size()) return {};  // the request has been moved from
     return std::string_view{head_}.substr(s.begin, s.size);
   }
   const field* find(std::string_view name) const noexcept;
