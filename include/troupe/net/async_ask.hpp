@@ -40,11 +40,13 @@ class ask_handler {
 
   void call(ask_result<R> got) {
     is_called_ = true;
-    // The work ends after the handler: until then, the context does not run out of work.
-    const auto executor = work_.get_executor();
-    boost::asio::post(executor,
-                      [handler = std::move(handler_), got = std::move(got),
-                       work = std::move(work_)]() mutable { std::move(handler)(std::move(got)); });
+    // The work ends after post() has returned: the context could otherwise run out of work, and be
+    // destroyed, while post() still wakes its thread.
+    boost::asio::post(work_.get_executor(),
+                      [handler = std::move(handler_), got = std::move(got)]() mutable {
+                        std::move(handler)(std::move(got));
+                      });
+    work_.reset();
   }
 
  private:
