@@ -129,6 +129,7 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   void count_received(std::size_t bytes);
   void charge_received(std::size_t bytes);
   void read();
+  void read_within_rate();
   void start_reading();
   void on_read(net::error_code error, std::size_t bytes);
   void go_through();
@@ -158,8 +159,6 @@ class http_stage : public stage<http_stage<Stream>, Stream> {
   [[nodiscard]] bool is_read_fast_enough() noexcept;
   void tell(unsigned status, std::uint64_t bytes);
   void linger();
-  void start_lingering();
-  void on_lingered(net::error_code);
   void finish();
 
   metered_stream<Stream> stream_;

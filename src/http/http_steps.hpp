@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/asio/error.hpp>
+#include <boost/asio/socket_base.hpp>
 #include <boost/asio/write.hpp>
 #include <chrono>
 #include <span>
@@ -16,7 +17,6 @@
 #include "connection.hpp"
 #include "forwarded.hpp"
 #include "http_stage.hpp"
-#include "linger.hpp"
 #include "shared_wakeup.hpp"
 
 namespace troupe::http::detail {
@@ -91,6 +91,11 @@ template <class Stream>
 void http_stage<Stream>::read() {
   if (timed_out_) return fail({408});  // the deadline passed while no read was outstanding
   if (is_reading_) return;             // since the last request was handled
+  read_within_rate();
+}
+
+template <class Stream>
+void http_stage<Stream>::read_within_rate() {
   if (read_at_ == time_point{} || clock::now() >= read_at_) return start_reading();
   paused_ = true;
   this->owner().set_alarm(read_at_);
@@ -129,7 +134,11 @@ void http_stage<Stream>::on_read(net::error_code error, std::size_t bytes) {
       if (!error) in_.commit(bytes);
       return switch_to_websocket();
     case phase::lingering:
-      return start_lingering();
+      if (error) return finish();
+      in_.commit(bytes);
+      in_.keep(in_.unread().last(0));
+      count_received(bytes);
+      return read_within_rate();
     case phase::over:
       return;
   }
@@ -447,22 +456,17 @@ void http_stage<Stream>::tell(unsigned status, std::uint64_t bytes) {
   target_.clear();
 }
 
+// A socket that is closed with unread bytes in it resets the connection, and a reset overtakes data
+// that was sent before: the client might never read why the connection was closed. So the client is
+// read, at its rate, until it has closed too.
 template <class Stream>
 void http_stage<Stream>::linger() {
   since_ = clock::now();
   enter(phase::lingering, since_ + this->limits().close_timeout);
-  is_reading_ ? cancel() : start_lingering();
-}
-
-// No read is outstanding.
-template <class Stream>
-void http_stage<Stream>::start_lingering() {
-  async_linger(socket(), this->template then<&http_stage::on_lingered>());
-}
-
-template <class Stream>
-void http_stage<Stream>::on_lingered(net::error_code) {
-  finish();
+  net::error_code ignored;  // if this fails, reading does too
+  socket().shutdown(boost::asio::socket_base::shutdown_send, ignored);
+  in_.keep(in_.unread().last(0));
+  if (!is_reading_) read_within_rate();
 }
 
 template <class Stream>
@@ -552,7 +556,7 @@ time_point http_stage<Stream>::tick(time_point now) {
     case phase::upgrading:
     case phase::lingering:
       due = since_ + l.close_timeout;
-      if (now < due) return due;
+      if (now < due) return read_when_due(now, due);
       this->counts().close_timed_out.add();
       finish();
       break;

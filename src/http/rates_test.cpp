@@ -132,6 +132,10 @@ class client {
     net::error_code ignored;
     it_->socket.shutdown(net::socket::shutdown_send, ignored);
   }
+  void stop_sending_when_sent() {
+    EXPECT_TRUE(in_.comes_true([&] { return it_->sending.empty(); }));
+    stop_sending();
+  }
   void hang_up() {
     net::error_code ignored;
     it_->socket.close(ignored);
@@ -605,6 +609,74 @@ TEST(rate_of_bytes, the_time_for_a_request_includes_the_pauses) {
   EXPECT_LE(clock::now() - begin, 6s);
   EXPECT_EQ(w.statistics().requests_timed_out, 1u);
   EXPECT_TRUE(w.comes_true([&] { return w.statistics().connections == 0; }, 20s));
+}
+
+// A client that floods while its connection closes. The network holds 64 KiB of it.
+constexpr std::uint64_t allowed_in_two_seconds = 100'000 + 2 * 100'000 + 64 * 1024 + 3 * 16 * 1024;
+
+TEST(rate_of_bytes, holds_for_a_websocket_that_closes) {
+  world w(with({.request_timeout = 100ms,
+                .close_timeout = 2s,
+                .received_bytes_per_second = 100'000,
+                .received_bytes_burst = 100'000}));
+  client a(w);
+  a.upgrade();
+  a.say(frames::frame(frames::text, std::string(1000, 'x')).substr(0, 10));
+  ASSERT_TRUE(w.comes_true([&] { return w.statistics().requests_timed_out == 1; }));
+  const std::uint64_t before = w.network.statistics().bytes;
+  a.say(std::string(998, 'x'));  // the rest of that message
+  for (int i = 0; i < 100; ++i) a.tell(std::string(60'000, 'y'));
+  (void)w.sim.advance(1900ms);
+  EXPECT_EQ(w.statistics().connections, 1u);
+  ASSERT_TRUE(w.comes_true([&] { return w.statistics().connections == 0; }));
+  EXPECT_LE(w.network.statistics().bytes - before, allowed_in_two_seconds);
+  EXPECT_GE(w.network.statistics().bytes - before, 300'000u);
+  EXPECT_EQ(w.statistics().close_timed_out, 1u);
+}
+
+TEST(rate_of_bytes, holds_for_a_websocket_that_has_closed_and_goes_on_sending) {
+  world w(with({.close_timeout = 2s,
+                .received_bytes_per_second = 100'000,
+                .received_bytes_burst = 100'000}));
+  client a(w);
+  a.upgrade();
+  const std::uint64_t before = w.network.statistics().bytes;
+  a.tell(frames::close_payload(1000), frames::close);
+  a.say(std::string(6'000'000, 'y'));
+  (void)w.sim.advance(1900ms);
+  EXPECT_EQ(w.statistics().connections, 1u);
+  ASSERT_TRUE(w.comes_true([&] { return w.statistics().connections == 0; }));
+  EXPECT_LE(w.network.statistics().bytes - before, allowed_in_two_seconds);
+  EXPECT_GE(w.network.statistics().bytes - before, 300'000u);
+}
+
+TEST(rate_of_bytes, holds_after_an_error_for_which_the_connection_closes) {
+  world w(with({.close_timeout = 2s,
+                .received_bytes_per_second = 100'000,
+                .received_bytes_burst = 100'000}));
+  client a(w);
+  const std::uint64_t before = w.network.statistics().bytes;
+  a.say("POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 6000000\r\n\r\n" +
+        std::string(6'000'000, 'y'));
+  (void)w.sim.advance(1900ms);
+  EXPECT_THAT(a.heard(), HasSubstr(" 404 "));
+  EXPECT_EQ(w.statistics().connections, 1u);
+  ASSERT_TRUE(w.comes_true([&] { return w.statistics().connections == 0; }));
+  EXPECT_LE(w.network.statistics().bytes - before, allowed_in_two_seconds);
+  EXPECT_GE(w.network.statistics().bytes - before, 300'000u);
+}
+
+// The end of a client is noticed when the rate lets the connection be read.
+TEST(rate_of_bytes, a_connection_that_closes_ends_when_its_client_has_been_read) {
+  world w(with(
+      {.close_timeout = 5s, .received_bytes_per_second = 100'000, .received_bytes_burst = 1'000}));
+  client a(w);
+  a.say("POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n" +
+        std::string(50'000, 'y'));
+  a.stop_sending_when_sent();
+  ASSERT_TRUE(w.comes_true([&] { return w.statistics().connections == 0; }, 2s));
+  EXPECT_THAT(a.heard(), HasSubstr(" 404 "));
+  EXPECT_EQ(w.statistics().close_timed_out, 0u);
 }
 
 TEST(rate_of_bytes, a_throttled_idle_connection_still_times_out) {

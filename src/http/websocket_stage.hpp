@@ -98,6 +98,7 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   void open_session();
 
   void read();
+  void read_within_rate();
   void on_read(net::error_code error, std::size_t bytes);
   void go_on();
   void go_on_later();
@@ -139,7 +140,6 @@ class websocket_stage : public stage<websocket_stage<Stream>, Stream> {
   void close(closed as);
   void begin_closing(closed as);
   void linger();
-  void on_lingered(net::error_code);
   void lost(net::error_code error);
   void end(closed as);
   void say_closed(closed as);

@@ -11,7 +11,6 @@
 #include <troupe/detail/base/assert.hpp>
 
 #include "connection.hpp"
-#include "linger.hpp"
 #include "shared_wakeup.hpp"
 #include "websocket_stage.hpp"
 
@@ -111,7 +110,12 @@ bool websocket_stage<Stream>::goes_through() const noexcept {
 template <class Stream>
 void websocket_stage<Stream>::read() {
   if (!goes_through() || reading_ || going_on_ || answering_) return;
-  if (throttled_ != throttled::no && phase_ == phase::open) return;
+  read_within_rate();
+}
+
+template <class Stream>
+void websocket_stage<Stream>::read_within_rate() {
+  if (throttled_ != throttled::no || phase_ == phase::over) return;
   reading_ = true;
   const std::span<char> room = in_.prepare();
   stream_.async_read_some(boost::asio::buffer(room.data(), room.size()),
@@ -121,15 +125,18 @@ void websocket_stage<Stream>::read() {
 template <class Stream>
 void websocket_stage<Stream>::on_read(net::error_code error, std::size_t bytes) {
   reading_ = false;
-  if (error) return lost(error);
+  if (error) return lingering_ ? end(std::move(as_)) : lost(error);
   in_.commit(bytes);
   count_received(bytes);
-  go_through();
+  if (!lingering_) return go_through();
+  in_.keep(in_.unread().last(0));
+  read_within_rate();
 }
 
 // The rest of the last read is processed before the next read.
 template <class Stream>
 void websocket_stage<Stream>::go_on() {
+  if (lingering_ && !reading_) return read_within_rate();
   if (!going_on_ && !reading_ && goes_through()) in_.unread().empty() ? read() : go_on_later();
 }
 
@@ -229,7 +236,7 @@ void websocket_stage<Stream>::heard(frame_parser::event what) {
 
 template <class Stream>
 void websocket_stage<Stream>::count_received(std::size_t bytes) {
-  if (phase_ != phase::open) return;  // close_timeout bounds that
+  if (phase_ != phase::open && phase_ != phase::closing) return;
   const duration wait = this->on().rates.charge(rate::received_bytes, who_, bytes);
   if (wait == duration{0}) return;
   this->counts().rate_received_bytes.add();
@@ -577,18 +584,16 @@ void websocket_stage<Stream>::begin_closing(closed as) {
   add_control(opcode::close, close_payload(as_.code, as_.reason));
 }
 
-// Called once each side has sent its last frame, or cannot send it.
+// Called once each side has sent its last frame, or cannot send it. As http_stage::linger().
 template <class Stream>
 void websocket_stage<Stream>::linger() {
   const bool has_said_last = mute_ || (!writing_ && control_.empty());
   if (phase_ != phase::closing || !heard_last_ || !has_said_last || lingering_) return;
   lingering_ = true;
-  async_linger(socket(), this->template then<&websocket_stage::on_lingered>());
-}
-
-template <class Stream>
-void websocket_stage<Stream>::on_lingered(net::error_code) {
-  end(std::move(as_));
+  net::error_code ignored;  // if this fails, reading does too
+  socket().shutdown(boost::asio::socket_base::shutdown_send, ignored);
+  in_.keep(in_.unread().last(0));
+  if (!reading_) read_within_rate();
 }
 
 template <class Stream>
