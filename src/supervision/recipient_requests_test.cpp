@@ -192,6 +192,34 @@ TEST(topic, gives_a_message_to_one_worker_of_a_router) {
   EXPECT_THAT(log.lines(), UnorderedElementsAre("1", "2"));
 }
 
+// The key is user code: it may use the topic, so the topic's lock must not be held.
+TEST(topic, gives_a_retained_message_to_the_worker_of_its_key) {
+  stage s;
+  journal logs[3];
+  std::vector<ref<listener_of_news>> workers;
+  for (journal& each : logs) workers.push_back(s.spawn<listener_of_news>(each));
+  for (int key = 0; key < 12; ++key) {
+    const topic<price> prices({.retain_last = true});
+    prices.publish(price{key});
+    const router<price> all(s.system, workers, by_hash{[&prices](const price& m) {
+                              (void)prices.subscribers();
+                              return m.of;
+                            }});
+    const subscription one = prices.subscribe(all.handle());
+    prices.publish(price{key});
+    s.play();
+    EXPECT_TRUE(one.unsubscribe());
+  }
+  int used = 0;
+  for (const journal& each : logs) {
+    const std::vector<std::string> lines = each.lines();
+    used += lines.empty() ? 0 : 1;
+    ASSERT_EQ(lines.size() % 2, 0u);
+    for (std::size_t i = 0; i < lines.size(); i += 2) EXPECT_EQ(lines[i], lines[i + 1]);
+  }
+  EXPECT_GT(used, 1);
+}
+
 // ── Monitors and links ────────────────────────────────────────────────────────────────────────
 
 TEST(recipient, with_requests_is_monitored_linked_and_awaited) {

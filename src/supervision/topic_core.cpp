@@ -216,6 +216,14 @@ topic_core::added topic_core::add(const std::shared_ptr<subscriber>& one,
   } guard{message};
   check_not_forked(no_topic);
   leftovers left;
+  // Only a recipient can be that of a router. Its key is user code, so it is not called under the
+  // lock. The router knows the record of published copies.
+  control_block* to = &one->block_;
+  if (message != nullptr && one->how.shared == nullptr) {
+    const dispatch* const how = std::exchange(message->how, one->how.copied);
+    to = one->block_.routed(*message);
+    message->how = how;
+  }
   const std::lock_guard lock(mutex_);
   if (if_retained != nullptr && retained_.get() != if_retained) return added::outdated;
   if (wants_retained && message == nullptr) {
@@ -243,11 +251,8 @@ topic_core::added topic_core::add(const std::shared_ptr<subscriber>& one,
   if (one->count_ != nullptr) one->count_->fetch_add(1, relaxed);  // [counter]
   left.copy = std::move(copy_);
   copy_ = nullptr;
-  if (message != nullptr) {
-    // Only a recipient can be that of a router.
-    control_block* const to =
-        one->how.shared == nullptr ? one->block_.routed(*message) : &one->block_;
-    if (to != nullptr && to->try_deliver_by_priority(*message)) message = nullptr;
+  if (message != nullptr && to != nullptr && to->try_deliver_by_priority(*message)) {
+    message = nullptr;
   }
   return added::yes;
 }
