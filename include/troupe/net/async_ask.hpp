@@ -26,7 +26,7 @@ namespace troupe::net {
 namespace detail {
 
 /// A completion handler that is called once, on its executor. If it is destroyed before, it is
-/// called with `stopped`.
+/// called with `stopped`. Without memory for the call, it is destroyed uncalled.
 template <class R, class Handler>
 class ask_handler {
  public:
@@ -35,8 +35,16 @@ class ask_handler {
   ask_handler(const ask_handler&) = delete;
   ask_handler& operator=(const ask_handler&) = delete;
   ~ask_handler() {
-    if (!is_called_) call(ask_error::stopped);
+    if (is_called_) return;
+    try {
+      call(ask_error::stopped);
+    } catch (...) {
+      // No memory for the call.
+    }
   }
+
+  /// It is not called, because the caller gets an exception.
+  void forget() noexcept { is_called_ = true; }
 
   void call(ask_result<R> got) {
     is_called_ = true;
@@ -110,8 +118,13 @@ auto async_ask(system& in, const To& to, duration timeout, Token&& token, Parts&
           using own = std::decay_t<Handler>;
           auto shared =
               std::make_shared<detail::ask_handler<R, own>>(std::forward<Handler>(handler));
-          in.spawn<detail::ask_actor<To, M, R, own>>(std::move(whom), timeout, std::move(message),
-                                                     std::move(shared));
+          try {
+            in.spawn<detail::ask_actor<To, M, R, own>>(std::move(whom), timeout, std::move(message),
+                                                       shared);
+          } catch (...) {
+            shared->forget();
+            throw;
+          }
         },
         token, to, troupe::detail::build_message<M>(std::forward<Parts>(parts)...));
   }
