@@ -118,7 +118,7 @@ void control_block::handle_kept_again() noexcept {
   inbox().put_in_front(*std::exchange(its->kept, nullptr), *std::exchange(its->kept_last, nullptr));
 }
 
-// They are older than everything else on the reader's list, and newer than what is stashed.
+// They are older than all others on the reader's list, and newer than the stashed ones.
 void control_block::put_examined_aside(side_block& its) noexcept {
   envelope& last = *its.examined_last;
   envelope* const rest = std::exchange(last.next, nullptr);

@@ -42,8 +42,8 @@ std::string as_part(std::string_view name) {
   return part;
 }
 
-/// Looks for what the parser accepts and this layer does not: deep nesting, and names that occur
-/// twice in one object. It returns false as soon as it finds something.
+/// Looks for text that the parser accepts and this layer refuses: deep nesting, and names that
+/// occur twice in one object. It returns false as soon as it finds something.
 class strict_check final : public json::json_sax_t {
  public:
   [[nodiscard]] const std::string& why() const noexcept { return why_; }

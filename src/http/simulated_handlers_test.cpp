@@ -66,7 +66,7 @@ struct census {
 };
 
 /// A server whose routes ask the backend, by coroutines on the thread of the connection or on the
-/// pool.
+/// pool, with middleware around all of them but "/plain".
 class site {
  public:
   site(std::uint64_t seed, bool on_pool, net::simulated_network_options how = {})
@@ -77,6 +77,9 @@ class site {
         on_pool_(on_pool),
         server(system),
         clients(system, "clients") {
+    server.route("GET", "/plain", [](const request&) { return response::text("plain"); });
+    server.use(identify_requests());
+    server.use(secure_responses());
     add<ask_soon>("/soon");
     add<ask_slowly>("/slowly");
     add<ask_never>("/never");
@@ -94,10 +97,9 @@ class site {
         [this](request r) -> task<response> {
           const census::entry here(count);
           (void)co_await backend_.ask<ask_slowly>(10ms);
-          co_return response::text(r.body());
+          co_return json(r.json<std::string>());
         },
         where());
-    server.route("GET", "/plain", [](const request&) { return response::text("plain"); });
     server.start();
   }
 
@@ -232,7 +234,8 @@ const std::vector<std::string> paths{"/soon", "/slowly", "/never", "/failing", "
 std::string random_request(sim::simulation& sim) {
   const std::size_t which = sim.choose(paths.size() + 1, "request");
   if (which == paths.size()) {
-    return "POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello";
+    return "POST /body HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: "
+           "7\r\n\r\n\"hello\"";
   }
   return "GET " + paths[which] + " HTTP/1.1\r\nHost: a\r\n\r\n";
 }
@@ -306,7 +309,9 @@ void run_at_random(std::uint64_t seed, bool on_pool, coverage& covered) {
 TEST(simulated_handlers, leave_nothing_behind_whatever_happens_meanwhile) {
   for (const bool on_pool : {false, true}) {
     coverage covered;
-    for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    // A simulation schedules every actor alone, so equal seeds would give equal runs.
+    const std::uint64_t first = on_pool ? 1500 : 0;
+    for (std::uint64_t seed = first; seed < first + 1500; ++seed) {
       run_at_random(seed, on_pool, covered);
       ASSERT_FALSE(HasFailure()) << "seed " << seed;
     }
@@ -339,7 +344,9 @@ TEST(simulated_handlers, serve_again_when_memory_is_available_again) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     site w(seed, seed % 2 == 0);
     const std::string soon = "GET /soon HTTP/1.1\r\nHost: a\r\n\r\n";
-    const std::string body = "POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello";
+    const std::string body =
+        "POST /body HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: "
+        "7\r\n\r\n\"hello\"";
     w.sim.inject({.failed_allocations_one_in = 8});
     std::vector<std::unique_ptr<visitor>> all;
     for (int i = 0; i < 10; ++i) {

@@ -46,8 +46,8 @@ concept coroutine_handler = requires(F& f, request&& r) {
 /// destroyed where it waits if the client disconnects, if route_options::timeout passes, or if the
 /// server is cut. Messages that it has sent by then are handled nevertheless.
 ///
-/// The function and what it captures belong to the server. The server calls it until stop() or
-/// drain() has returned, and all coroutines have ended by then.
+/// The function and its captures belong to the server. The server calls it until stop() or drain()
+/// has returned, and all coroutines have ended by then.
 class handler {
  public:
   handler() = default;
