@@ -107,8 +107,11 @@ void http_stage<Stream>::start_reading() {
   if (is_reading_) return;
   is_reading_ = true;
   const std::span<char> room = in_.prepare();
-  stream_.async_read_some(boost::asio::buffer(room.data(), room.size()),
-                          this->template then<&http_stage::on_read>());
+  const auto into = boost::asio::buffer(room.data(), room.size());
+  // Discarded bytes do not count as received ones.
+  phase_ == phase::lingering
+      ? socket().async_read_some(into, this->template then<&http_stage::on_read>())
+      : stream_.async_read_some(into, this->template then<&http_stage::on_read>());
 }
 
 template <class Stream>

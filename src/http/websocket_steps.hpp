@@ -118,8 +118,10 @@ void websocket_stage<Stream>::read_within_rate() {
   if (throttled_ != throttled::no || phase_ == phase::over) return;
   reading_ = true;
   const std::span<char> room = in_.prepare();
-  stream_.async_read_some(boost::asio::buffer(room.data(), room.size()),
-                          this->template then<&websocket_stage::on_read>());
+  const auto into = boost::asio::buffer(room.data(), room.size());
+  // As in http_stage.
+  lingering_ ? socket().async_read_some(into, this->template then<&websocket_stage::on_read>())
+             : stream_.async_read_some(into, this->template then<&websocket_stage::on_read>());
 }
 
 template <class Stream>
